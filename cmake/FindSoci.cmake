@@ -1,0 +1,16 @@
+# SOCI 4.0 in Debian has no CMake package: Soci::core and one target a backend (Soci::sqlite3).
+find_path(SOCI_INCLUDE_DIR soci/soci.h)
+find_library(SOCI_CORE_LIBRARY soci_core)
+find_library(SOCI_SQLITE3_LIBRARY soci_sqlite3)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Soci REQUIRED_VARS SOCI_CORE_LIBRARY SOCI_SQLITE3_LIBRARY SOCI_INCLUDE_DIR)
+if(Soci_FOUND AND NOT TARGET Soci::core)
+  foreach(part core sqlite3)
+    string(TOUPPER ${part} upper)
+    add_library(Soci::${part} UNKNOWN IMPORTED)
+    set_target_properties(Soci::${part} PROPERTIES
+      IMPORTED_LOCATION "${SOCI_${upper}_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${SOCI_INCLUDE_DIR}")
+  endforeach()
+  target_link_libraries(Soci::sqlite3 INTERFACE Soci::core)
+endif()
+mark_as_advanced(SOCI_INCLUDE_DIR SOCI_CORE_LIBRARY SOCI_SQLITE3_LIBRARY)

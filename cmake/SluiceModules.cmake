@@ -1,0 +1,43 @@
+# One function for each kind of module. Unknown arguments are refused.
+function(sluice_check_arguments function)
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${function}: unknown arguments ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+endfunction()
+
+# sluice_plugin(NAME queue_x SOURCES a.cpp ... [LINK lib ...])
+# Builds <name>_objects (for unit tests, linked statically) and the module plugins/<name>.so, which exports one symbol.
+function(sluice_plugin)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;LINK" ${ARGN})
+  sluice_check_arguments(sluice_plugin)
+  add_library(${ARG_NAME}_objects OBJECT ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME}_objects PUBLIC sluice::core sluice_options ${ARG_LINK})
+  target_include_directories(${ARG_NAME}_objects PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}")
+  set_target_properties(${ARG_NAME}_objects PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  add_library(${ARG_NAME} MODULE $<TARGET_OBJECTS:${ARG_NAME}_objects>)
+  target_link_libraries(${ARG_NAME} PRIVATE ${ARG_NAME}_objects)
+  target_link_options(${ARG_NAME} PRIVATE
+    -Wl,-z,now "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin_exports.map"
+    $<$<STREQUAL:${SLUICE_SANITIZE},>:-Wl,-z,defs>)  # clang leaves the sanitizer runtime to the executable
+  set_target_properties(${ARG_NAME} PROPERTIES PREFIX ""
+    LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/plugins" INSTALL_RPATH "$ORIGIN/../lib")
+endfunction()
+
+# sluice_test(NAME unit_x SOURCES a.cpp ... [LINK lib ...] [LABELS concurrent slow ...] [TIMEOUT seconds])
+# One executable; ctest lists it as one test, and its own cases are printed by GoogleTest.
+function(sluice_test)
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  sluice_check_arguments(sluice_test)
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE sluice::core sluice_options sluice_test_support GTest::gtest GTest::gmock
+    GTest::gtest_main ${ARG_LINK})
+  set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+  target_compile_definitions(${ARG_NAME} PRIVATE
+    SLUICE_PLUGIN_DIR="${CMAKE_BINARY_DIR}/plugins" SLUICE_BINARY="${CMAKE_BINARY_DIR}/bin/sluice"
+    SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SLUICE_TEST_DIR="${CMAKE_BINARY_DIR}/tests")
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,34 @@
+# Interface targets that carry every flag of the project. Nothing edits CMAKE_CXX_FLAGS.
+option(SLUICE_WARNINGS_AS_ERRORS "Warnings are errors" OFF)
+set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+set_property(CACHE SLUICE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+if(NOT SLUICE_SANITIZE MATCHES "^(|address,undefined|thread)$")
+  message(FATAL_ERROR "SLUICE_SANITIZE=${SLUICE_SANITIZE}: use '', 'address,undefined' or 'thread'")
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+add_library(sluice_options INTERFACE)
+target_compile_options(sluice_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wold-style-cast -Wformat=2 -Wimplicit-fallthrough
+  $<$<BOOL:${SLUICE_WARNINGS_AS_ERRORS}>:-Werror>)
+target_compile_definitions(sluice_options INTERFACE
+  SLUICE_VERSION="${PROJECT_VERSION}" SLUICE_SANITIZE="${SLUICE_SANITIZE}")
+find_package(Threads REQUIRED)
+target_link_libraries(sluice_options INTERFACE Threads::Threads)
+if(SLUICE_SANITIZE)
+  target_compile_options(sluice_options INTERFACE
+    -fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -g1 -O1
+    $<$<STREQUAL:${SLUICE_SANITIZE},address,undefined>:-fno-sanitize-recover=all>)
+  target_link_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE})
+endif()
+find_program(SLUICE_CCACHE ccache)
+if(SLUICE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${SLUICE_CCACHE}")
+endif()

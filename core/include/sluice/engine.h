@@ -1,0 +1,95 @@
+// The engine: the gate in front of the qualifier, fulfilment behind the queue, and the steps that keep both honest.
+//
+// Role:      owned by the server; the lab and tests drive it too.
+// Threads:   order() and the reads from any thread; start and stop by the owner.
+// Lifetime:  construction is inert. start() opens store, qualifier and queue (each may be away: then the engine is up and not ready),
+//            leases a process number and starts the threads of its role. stop() refuses new requests, finishes those in flight, hands
+//            the rest of the queue back, gives the process number back; idempotent.
+// Blocking:  order() until its Deadline at the latest; nothing on its way takes a lock shared by all requests or asks the store.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sluice/config.h"
+#include "sluice/histogram.h"
+#include "sluice/operations.h"
+
+namespace sluice {
+
+struct EngineOptions {
+  Role role = Role::All;
+  bool journal = true;
+  std::string instance = "local";
+  std::size_t inFlightMax = 20000;      // requests at the gate; more are Busy
+  std::size_t batchesInFlight = 2;      // qualify calls at one time, over all vouchers
+  std::size_t workers = 1;              // fulfilment threads = queue slots
+  std::size_t batchMax = 500;           // messages in one transaction
+  milliseconds payWithin{15 * 60 * 1000};  // pay-by counts from storing
+  std::uint32_t failuresMax = 5;        // then a message is dead-lettered
+  std::uint32_t deliveriesMax = 10;
+  milliseconds leaseDuration{10000};    // of the process number
+  milliseconds orderPace{0};            // pause before each order is stored; for demonstrations of crashes
+};
+
+struct OrderRequest {
+  VoucherId voucher;
+  UserId user;
+  std::int32_t quantity = 1;
+  std::string_view idempotencyKey;  // empty or valid, see QualifyRequest
+};
+
+// `order` as in Decision; with OutcomeUnknown the id under which it may have been admitted.
+struct OrderAnswer {
+  Verdict verdict = Verdict::Unavailable;
+  OrderId order;
+  bool fresh = false;
+};
+
+struct Readiness {
+  bool ready = false;
+  std::vector<std::string> reasons;  // why not, for people
+  std::vector<std::string> warnings;
+  Durability durability = Durability::L0;
+};
+
+struct EngineStats {
+  std::vector<std::uint64_t> verdicts;  // by position in kVerdicts
+  std::uint64_t inFlight = 0;           // requests at the gate
+  HistogramSnapshot batchSizes;         // requests in a qualify call
+  HistogramSnapshot scriptNanoseconds;  // of a qualify call
+  HistogramSnapshot storeNanoseconds;   // of a persist call
+  HistogramSnapshot storeBatchSizes;
+  std::uint64_t stored = 0, rejected = 0, already = 0, released = 0, expired = 0, deadLettered = 0, retried = 0;
+  bool paused = false;                  // fulfilment waits for the store
+  std::string pausedWhy;
+  QueueStats queue;                     // of the last health step
+  QualifierStats qualifier;
+  QualifierHealth health;               // of the last health step
+};
+
+class Engine {
+ public:
+  [[nodiscard]] static std::unique_ptr<Engine> make(Parts parts, EngineOptions options);
+  virtual ~Engine();
+
+  // Misconfigured where an operator must act first; otherwise comes up, ready or not.
+  [[nodiscard]] virtual Status start(Deadline deadline) = 0;
+  virtual void stop(Deadline deadline) noexcept = 0;
+
+  // The client's one answer. Never throws; every failure is a verdict.
+  [[nodiscard]] virtual OrderAnswer order(const OrderRequest& request, Deadline deadline) noexcept = 0;
+
+  // The vouchers as of the last second, for reads without a database; nothing for an unknown one.
+  [[nodiscard]] virtual std::optional<Voucher> knownVoucher(VoucherId id) const = 0;
+  // Whether an admission lies in the dead letters, as of the last second.
+  [[nodiscard]] virtual bool deadLettered(OrderId order) const = 0;
+
+  [[nodiscard]] virtual Readiness readiness() const = 0;
+  [[nodiscard]] virtual EngineStats stats() const = 0;
+};
+
+}  // namespace sluice
