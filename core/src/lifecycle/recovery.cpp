@@ -1,0 +1,87 @@
+// After Redis restarted or another server took over: gives recent dead rows' stock back again, re-creates
+// recent live rows' holds.
+#include "lifecycle/release.h"
+
+namespace sluice {
+namespace {
+
+struct Sorted {
+  std::vector<Order> live;
+  std::vector<Order> dead;
+};
+
+Sorted sortByLife(std::span<const Order> rows) {
+  Sorted sorted;
+  for (const auto& row : rows) {
+    (isLive(row.status) ? sorted.live : sorted.dead).push_back(row);
+  }
+  return sorted;
+}
+
+Status releaseAgain(Parts parts, std::span<const Order> dead, RecoveryReport& report, Deadline deadline) {
+  const auto release = lifecycle::releaseHolds(parts, dead, deadline);
+  report.holdsReleased += release.released;
+  return release.failure;
+}
+
+// A row that was cancelled between our reading it and restoring its hold was perhaps released and marked in
+// between: its hold would stay for ever. Whoever cancels from now on finds the hold, so one more look is
+// enough.
+Status releaseDiedMeanwhile(Parts parts, std::span<const Order> restored, RecoveryReport& report,
+                            Deadline deadline) {
+  std::vector<OrderId> ids;
+  ids.reserve(restored.size());
+  for (const auto& row : restored) {
+    ids.push_back(row.id);
+  }
+  const auto now = parts.store.findOrders(ids, deadline);
+  return now ? releaseAgain(parts, sortByLife(now.value()).dead, report, deadline) : now.error();
+}
+
+Status restoreLive(Parts parts, std::span<const Order> live, RecoveryReport& report, Deadline deadline) {
+  if (live.empty()) return {};
+  const auto restored = parts.qualifier.restore(live, deadline);
+  // Outcome unknown: the holds may be there, and the caller repeats the whole recovery, which looks at the
+  // rows anew.
+  if (!restored) return restored.error();
+  report.holdsRestored += restored.value();
+  return restored.value() == 0 ? Status() : releaseDiedMeanwhile(parts, live, report, deadline);
+}
+
+// Dead rows first: what they give back is stock that the restored holds may need.
+Status recoverVoucher(Parts parts, std::span<const Order> rows, RecoveryReport& report, Deadline deadline) {
+  const Sorted sorted = sortByLife(rows);
+  const Status released = releaseAgain(parts, sorted.dead, report, deadline);
+  return released ? restoreLive(parts, sorted.live, report, deadline) : released;
+}
+
+Status recoverPage(Parts parts, std::span<const Order> rows, RecoveryReport& report, Deadline deadline) {
+  report.rowsSeen += rows.size();
+  for (const auto& [voucher, ofVoucher] : lifecycle::byVoucher(rows)) {
+    const Status done = recoverVoucher(parts, ofVoucher, report, deadline);
+    if (done) continue;
+    if (done.error().code != ErrorCode::Corrupt) return done;
+    // Damaged keys freeze their own voucher (the script sees it); the other sales need not wait for its
+    // repair.
+    parts.log.error("recovery", "voucher " + voucher.text() + " was left out: " + done.error().text);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RecoveryReport> recoverHolds(Parts parts, milliseconds window, Deadline deadline) {
+  RecoveryReport report;
+  OrderId after;
+  while (true) {
+    const auto rows = parts.store.recentOrders(window, after, limits::kPageMax, deadline);
+    if (!rows) return rows.error().during("recover holds");
+    if (rows.value().empty()) return report;
+    if (deadline.passed()) return lifecycle::outOfTime("recover holds");
+    after = rows.value().back().id;
+    const Status done = recoverPage(parts, rows.value(), report, deadline);
+    if (!done) return done.error().during("recover holds");
+  }
+}
+
+}  // namespace sluice
