@@ -120,6 +120,10 @@ class RedisConnection {
   // Makes a blocked call on this connection fail at once; from any thread.
   void interrupt() noexcept;
 
+  // A number of the owner's, 0 at first: the qualifier notes here which server it found behind the connection.
+  [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
+  void setTag(std::uint64_t tag) noexcept { tag_ = tag; }
+
  private:
   explicit RedisConnection(redisContext* context, std::string target);
   Status prepare(Deadline deadline);
@@ -128,6 +132,7 @@ class RedisConnection {
 
   redisContext* context_;
   std::string target_;
+  std::uint64_t tag_ = 0;
   bool broken_ = false;
 };
 
