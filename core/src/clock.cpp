@@ -13,7 +13,9 @@ namespace {
 
 class SystemClock final : public Clock {
  public:
-  UtcTime now() const noexcept override { return std::chrono::floor<milliseconds>(std::chrono::system_clock::now()); }
+  UtcTime now() const noexcept override {
+    return std::chrono::floor<milliseconds>(std::chrono::system_clock::now());
+  }
   SteadyTime steady() const noexcept override { return std::chrono::steady_clock::now(); }
 };
 
@@ -54,7 +56,8 @@ milliseconds backoff(std::uint32_t attempt, milliseconds base, milliseconds cap,
     bound *= 2;
   }
   bound = std::max(milliseconds(1), std::min(bound, cap));
-  return milliseconds(1 + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(bound.count())));
+  return milliseconds(1 +
+                      static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(bound.count())));
 }
 
 }  // namespace sluice

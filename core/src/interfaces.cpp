@@ -1,4 +1,5 @@
-// One home for what the interfaces share between host and plugins: their destructors, and with them their type information.
+// One home for what the interfaces share between host and plugins: their destructors, and with them their
+// type information.
 #include "sluice/engine.h"
 #include "sluice/log.h"
 #include "sluice/order_queue.h"

@@ -15,37 +15,62 @@ namespace sluice {
 
 std::string_view errorName(ErrorCode code) noexcept {
   switch (code) {
-    case ErrorCode::InvalidArgument: return "invalid_argument";
-    case ErrorCode::NotFound: return "not_found";
-    case ErrorCode::Conflict: return "conflict";
-    case ErrorCode::Unsupported: return "unsupported";
-    case ErrorCode::Overloaded: return "overloaded";
-    case ErrorCode::Unavailable: return "unavailable";
-    case ErrorCode::OutcomeUnknown: return "outcome_unknown";
-    case ErrorCode::Corrupt: return "corrupt";
-    case ErrorCode::Misconfigured: return "misconfigured";
-    case ErrorCode::Stopped: return "stopped";
-    case ErrorCode::Internal: break;
+    case ErrorCode::InvalidArgument:
+      return "invalid_argument";
+    case ErrorCode::NotFound:
+      return "not_found";
+    case ErrorCode::Conflict:
+      return "conflict";
+    case ErrorCode::Unsupported:
+      return "unsupported";
+    case ErrorCode::Overloaded:
+      return "overloaded";
+    case ErrorCode::Unavailable:
+      return "unavailable";
+    case ErrorCode::OutcomeUnknown:
+      return "outcome_unknown";
+    case ErrorCode::Corrupt:
+      return "corrupt";
+    case ErrorCode::Misconfigured:
+      return "misconfigured";
+    case ErrorCode::Stopped:
+      return "stopped";
+    case ErrorCode::Internal:
+      break;
   }
   return "internal";
 }
 
 std::string_view verdictName(Verdict verdict) noexcept {
   switch (verdict) {
-    case Verdict::Admitted: return "admitted";
-    case Verdict::NotFound: return "not_found";
-    case Verdict::Frozen: return "frozen";
-    case Verdict::AlreadyOrdered: return "already_ordered";
-    case Verdict::Paused: return "paused";
-    case Verdict::NotStarted: return "not_started";
-    case Verdict::Ended: return "ended";
-    case Verdict::NotEligible: return "not_eligible";
-    case Verdict::SoldOut: return "sold_out";
-    case Verdict::Insufficient: return "insufficient";
-    case Verdict::Busy: return "busy";
-    case Verdict::KeyReused: return "key_reused";
-    case Verdict::Unavailable: return "unavailable";
-    case Verdict::OutcomeUnknown: break;
+    case Verdict::Admitted:
+      return "admitted";
+    case Verdict::NotFound:
+      return "not_found";
+    case Verdict::Frozen:
+      return "frozen";
+    case Verdict::AlreadyOrdered:
+      return "already_ordered";
+    case Verdict::Paused:
+      return "paused";
+    case Verdict::NotStarted:
+      return "not_started";
+    case Verdict::Ended:
+      return "ended";
+    case Verdict::NotEligible:
+      return "not_eligible";
+    case Verdict::SoldOut:
+      return "sold_out";
+    case Verdict::Insufficient:
+      return "insufficient";
+    case Verdict::Busy:
+      return "busy";
+    case Verdict::KeyReused:
+      return "key_reused";
+    case Verdict::Unavailable:
+      return "unavailable";
+    case Verdict::OutcomeUnknown:
+      break;
   }
   return "outcome_unknown";
 }
@@ -69,18 +94,23 @@ std::optional<VoucherState> parseVoucherState(std::string_view name) noexcept {
 
 std::string_view orderStatusName(OrderStatus status) noexcept {
   switch (status) {
-    case OrderStatus::PendingPayment: return "pending_payment";
-    case OrderStatus::Paid: return "paid";
-    case OrderStatus::Rejected: return "rejected";
-    case OrderStatus::Cancelled: return "cancelled";
-    case OrderStatus::Refunded: break;
+    case OrderStatus::PendingPayment:
+      return "pending_payment";
+    case OrderStatus::Paid:
+      return "paid";
+    case OrderStatus::Rejected:
+      return "rejected";
+    case OrderStatus::Cancelled:
+      return "cancelled";
+    case OrderStatus::Refunded:
+      break;
   }
   return "refunded";
 }
 
 std::optional<OrderStatus> parseOrderStatus(std::string_view name) noexcept {
-  for (const auto status : {OrderStatus::PendingPayment, OrderStatus::Paid, OrderStatus::Rejected, OrderStatus::Cancelled,
-                            OrderStatus::Refunded}) {
+  for (const auto status : {OrderStatus::PendingPayment, OrderStatus::Paid, OrderStatus::Rejected,
+                            OrderStatus::Cancelled, OrderStatus::Refunded}) {
     if (orderStatusName(status) == name) return status;
   }
   return std::nullopt;
@@ -103,8 +133,9 @@ std::optional<std::int64_t> parsePositive(std::string_view text) noexcept {
 std::string encodeAdmission(const Admission& admission) {
   std::string packed = "1 ";
   packed.reserve(limits::kEntryBytesMax);
-  for (const std::int64_t number : {admission.order.value(), admission.user.value(), admission.voucher.value(),
-                                    std::int64_t{admission.quantity}, toMillis(admission.admittedAt)}) {
+  for (const std::int64_t number :
+       {admission.order.value(), admission.user.value(), admission.voucher.value(),
+        std::int64_t{admission.quantity}, toMillis(admission.admittedAt)}) {
     packed += std::to_string(number);
     packed += ' ';
   }
@@ -115,7 +146,8 @@ std::string encodeAdmission(const Admission& admission) {
 Result<Admission> decodeAdmission(std::string_view packed) {
   constexpr std::array<const char*, 5> kFields = {"order", "user", "voucher", "quantity", "admitted at"};
   if (packed.size() > limits::kEntryBytesMax) return {ErrorCode::Corrupt, "entry longer than 128 bytes"};
-  if (packed.substr(0, 2) != "1 ") return {ErrorCode::Corrupt, "entry of an unknown version; this program reads version 1"};
+  if (packed.substr(0, 2) != "1 ")
+    return {ErrorCode::Corrupt, "entry of an unknown version; this program reads version 1"};
   packed.remove_prefix(2);
   std::array<std::int64_t, kFields.size()> numbers{};
   for (std::size_t field = 0; field < kFields.size(); ++field) {
@@ -125,13 +157,14 @@ Result<Admission> decodeAdmission(std::string_view packed) {
       return {ErrorCode::Corrupt, last ? "entry has bytes behind its last field" : "entry ends too early"};
     }
     const auto number = parsePositive(packed.substr(0, end));
-    if (!number) return {ErrorCode::Corrupt, std::string("entry: ") + kFields[field] + " is not a positive number"};
+    if (!number)
+      return {ErrorCode::Corrupt, std::string("entry: ") + kFields[field] + " is not a positive number"};
     numbers[field] = *number;
     packed.remove_prefix(last ? packed.size() : end + 1);
   }
   if (numbers[3] > limits::kQuantityMax) return {ErrorCode::Corrupt, "entry: quantity above 1000"};
-  return Admission{OrderId(numbers[0]), UserId(numbers[1]), VoucherId(numbers[2]), static_cast<std::int32_t>(numbers[3]),
-                   fromMillis(numbers[4])};
+  return Admission{OrderId(numbers[0]), UserId(numbers[1]), VoucherId(numbers[2]),
+                   static_cast<std::int32_t>(numbers[3]), fromMillis(numbers[4])};
 }
 
 namespace {
@@ -141,7 +174,9 @@ bool isPlainText(std::string_view text) noexcept {
   for (std::size_t at = 0; at < text.size();) {
     const auto lead = static_cast<unsigned char>(text[at]);
     const std::size_t extra = lead < 0x80 ? 0 : lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
-    if (lead < 0x20 || lead == 0x7F || (lead >= 0x80 && lead < 0xC2) || lead > 0xF4 || at + extra >= text.size()) return false;
+    if (lead < 0x20 || lead == 0x7F || (lead >= 0x80 && lead < 0xC2) || lead > 0xF4 ||
+        at + extra >= text.size())
+      return false;
     std::uint32_t point = extra == 0 ? lead : lead & (0x3Fu >> extra);
     for (std::size_t k = 1; k <= extra; ++k) {
       const auto next = static_cast<unsigned char>(text[at + k]);
@@ -149,7 +184,8 @@ bool isPlainText(std::string_view text) noexcept {
       point = (point << 6u) | (next & 0x3Fu);
     }
     constexpr std::array<std::uint32_t, 4> kSmallest = {0, 0x80, 0x800, 0x10000};
-    if (point < kSmallest[extra] || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF) || (point >= 0x80 && point < 0xA0)) {
+    if (point < kSmallest[extra] || point > 0x10FFFF || (point >= 0xD800 && point <= 0xDFFF) ||
+        (point >= 0x80 && point < 0xA0)) {
       return false;
     }
     at += extra + 1;
@@ -167,7 +203,8 @@ std::optional<std::string> faultOf(const VoucherSettings& settings) {
   add(settings.title.empty() || settings.title.size() > limits::kTitleBytesMax,
       "title must have 1 to " + std::to_string(limits::kTitleBytesMax) + " bytes");
   add(!isPlainText(settings.title), "title must be UTF-8 without control characters");
-  add(toMillis(settings.begin) < 0 || toMillis(settings.end) > 253402300799999, "begin and end must lie between the years 1970 and 9999");
+  add(toMillis(settings.begin) < 0 || toMillis(settings.end) > 253402300799999,
+      "begin and end must lie between the years 1970 and 9999");
   add(settings.end <= settings.begin, "end must be after begin");
   add(settings.limitPerUser < 1 || settings.limitPerUser > limits::kLimitPerUserMax,
       "limit per user must be 1 to " + std::to_string(limits::kLimitPerUserMax));

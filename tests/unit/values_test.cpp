@@ -5,6 +5,7 @@
 #include "sluice/order.h"
 #include "sluice/verdict.h"
 #include "sluice/voucher.h"
+
 #include "support/manual_clock.h"
 
 namespace sluice {
@@ -13,22 +14,24 @@ namespace {
 TEST(Ids, ReadOnlyPlainDecimalNumbers) {
   EXPECT_EQ(parsePositive("1"), 1);
   EXPECT_EQ(parsePositive("9223372036854775807"), 9223372036854775807);
-  for (const char* wrong : {"", "0", "-1", "+1", " 1", "1 ", "01", "1.0", "1e3", "0x1", "1,000", "9223372036854775808", "１"}) {
+  for (const char* wrong :
+       {"", "0", "-1", "+1", " 1", "1 ", "01", "1.0", "1e3", "0x1", "1,000", "9223372036854775808", "１"}) {
     EXPECT_EQ(parsePositive(wrong), std::nullopt) << wrong;
   }
 }
 
 TEST(AdmissionEntry, SurvivesARoundTrip) {
-  const Admission admission{OrderId(9223372036854775807), UserId(2), VoucherId(3), 1000, fromMillis(1767225600123)};
+  const Admission admission{OrderId(9223372036854775807), UserId(2), VoucherId(3), 1000,
+                            fromMillis(1767225600123)};
   EXPECT_EQ(encodeAdmission(admission), "1 9223372036854775807 2 3 1000 1767225600123");
   EXPECT_EQ(decodeAdmission(encodeAdmission(admission)).value(), admission);
 }
 
 TEST(AdmissionEntry, RefusesEverythingElseWithAReason) {
   for (const std::string& wrong :
-       {std::string(), std::string("2 1 2 3 4 5"), std::string("1 1 2 3 4"), std::string("1 1 2 3 4 5 6"), std::string("1 1 2 3 0 5"),
-        std::string("1 1 2 3 1001 5"), std::string("1 1 2  3 4 5"), std::string("1 1 2 3 4 5 "), std::string(4096, '1'),
-        std::string("1 1 2 3 4 5\0", 12)}) {
+       {std::string(), std::string("2 1 2 3 4 5"), std::string("1 1 2 3 4"), std::string("1 1 2 3 4 5 6"),
+        std::string("1 1 2 3 0 5"), std::string("1 1 2 3 1001 5"), std::string("1 1 2  3 4 5"),
+        std::string("1 1 2 3 4 5 "), std::string(4096, '1'), std::string("1 1 2 3 4 5\0", 12)}) {
     const auto decoded = decodeAdmission(wrong);
     ASSERT_FALSE(decoded.ok()) << wrong;
     EXPECT_EQ(decoded.error().code, ErrorCode::Corrupt);
@@ -49,11 +52,13 @@ TEST(Verdicts, KeepTheirNumbersAndHaveDistinctNames) {
 }
 
 TEST(VoucherSettings, NamesEveryFaultAtOnce) {
-  VoucherSettings settings{"Coffee for two", fromMillis(1000), fromMillis(2000), 1, 100, VoucherState::OnSale, false};
+  VoucherSettings settings{
+      "Coffee for two", fromMillis(1000), fromMillis(2000), 1, 100, VoucherState::OnSale, false};
   EXPECT_EQ(faultOf(settings), std::nullopt);
   settings = {std::string("a\x01"), fromMillis(2000), fromMillis(2000), 0, -1, VoucherState::OnSale, false};
   const std::string faults = faultOf(settings).value_or("");
-  for (const char* part : {"control characters", "end must be after begin", "limit per user", "stock must be"}) {
+  for (const char* part :
+       {"control characters", "end must be after begin", "limit per user", "stock must be"}) {
     EXPECT_NE(faults.find(part), std::string::npos) << part << " in: " << faults;
   }
 }

@@ -1,10 +1,14 @@
 // Configuration: read from layers, checked as a whole.
 //
-// Role:      layers, later over earlier: defaults of the tables, one or more .properties files, the environment (SLUICE_HTTP_PORT is
-//            http.port), --set key=value. All faults are reported together, each with its layer and the nearest name.
-// Keys:      the program's own table (coreOptions), `queue` and `store` name the plugins, `queue.<name>.*` and `store.<name>.*` are
+// Role:      layers, later over earlier: defaults of the tables, one or more .properties files, the
+// environment (SLUICE_HTTP_PORT is
+//            http.port), --set key=value. All faults are reported together, each with its layer and the
+//            nearest name.
+// Keys:      the program's own table (coreOptions), `queue` and `store` name the plugins, `queue.<name>.*`
+// and `store.<name>.*` are
 //            checked against the table of that plugin.
-// Secrets:   an option marked secret may not stand in a file or on the command line: environment, or `<key>.file`.
+// Secrets:   an option marked secret may not stand in a file or on the command line: environment, or
+// `<key>.file`.
 #pragma once
 
 #include <map>
@@ -24,8 +28,9 @@ namespace sluice {
 
 struct ConfigSources {
   std::vector<std::string> files;
-  std::vector<std::pair<std::string, std::string>> sets;         // --set
-  std::vector<std::pair<std::string, std::string>> environment;  // NAME -> value; only SLUICE_... is looked at
+  std::vector<std::pair<std::string, std::string>> sets;  // --set
+  std::vector<std::pair<std::string, std::string>>
+      environment;  // NAME -> value; only SLUICE_... is looked at
 };
 
 // The environment of this process, for ConfigSources.

@@ -1,11 +1,15 @@
-// The engine: the gate in front of the qualifier, fulfilment behind the queue, and the steps that keep both honest.
+// The engine: the gate in front of the qualifier, fulfilment behind the queue, and the steps that keep both
+// honest.
 //
 // Role:      owned by the server; the lab and tests drive it too.
 // Threads:   order() and the reads from any thread; start and stop by the owner.
-// Lifetime:  construction is inert. start() opens store, qualifier and queue (each may be away: then the engine is up and not ready),
-//            leases a process number and starts the threads of its role. stop() refuses new requests, finishes those in flight, hands
-//            the rest of the queue back, gives the process number back; idempotent.
-// Blocking:  order() until its Deadline at the latest; nothing on its way takes a lock shared by all requests or asks the store.
+// Lifetime:  construction is inert. start() opens store, qualifier and queue (each may be away: then the
+// engine is up and not ready),
+//            leases a process number and starts the threads of its role. stop() refuses new requests,
+//            finishes those in flight, hands the rest of the queue back, gives the process number back;
+//            idempotent.
+// Blocking:  order() until its Deadline at the latest; nothing on its way takes a lock shared by all requests
+// or asks the store.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +28,15 @@ struct EngineOptions {
   Role role = Role::All;
   bool journal = true;
   std::string instance = "local";
-  std::size_t inFlightMax = 20000;      // requests at the gate; more are Busy
-  std::size_t batchesInFlight = 2;      // qualify calls at one time, over all vouchers
-  std::size_t workers = 1;              // fulfilment threads = queue slots
-  std::size_t batchMax = 500;           // messages in one transaction
+  std::size_t inFlightMax = 20000;         // requests at the gate; more are Busy
+  std::size_t batchesInFlight = 2;         // qualify calls at one time, over all vouchers
+  std::size_t workers = 1;                 // fulfilment threads = queue slots
+  std::size_t batchMax = 500;              // messages in one transaction
   milliseconds payWithin{15 * 60 * 1000};  // pay-by counts from storing
-  std::uint32_t failuresMax = 5;        // then a message is dead-lettered
+  std::uint32_t failuresMax = 5;           // then a message is dead-lettered
   std::uint32_t deliveriesMax = 10;
-  milliseconds leaseDuration{10000};    // of the process number
-  milliseconds orderPace{0};            // pause before each order is stored; for demonstrations of crashes
+  milliseconds leaseDuration{10000};  // of the process number
+  milliseconds orderPace{0};          // pause before each order is stored; for demonstrations of crashes
 };
 
 struct OrderRequest {
@@ -63,12 +67,13 @@ struct EngineStats {
   HistogramSnapshot scriptNanoseconds;  // of a qualify call
   HistogramSnapshot storeNanoseconds;   // of a persist call
   HistogramSnapshot storeBatchSizes;
-  std::uint64_t stored = 0, rejected = 0, already = 0, released = 0, expired = 0, deadLettered = 0, retried = 0;
-  bool paused = false;                  // fulfilment waits for the store
+  std::uint64_t stored = 0, rejected = 0, already = 0, released = 0, expired = 0, deadLettered = 0,
+                retried = 0;
+  bool paused = false;  // fulfilment waits for the store
   std::string pausedWhy;
-  QueueStats queue;                     // of the last health step
+  QueueStats queue;  // of the last health step
   QualifierStats qualifier;
-  QualifierHealth health;               // of the last health step
+  QualifierHealth health;  // of the last health step
 };
 
 class Engine {

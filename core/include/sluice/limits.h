@@ -1,4 +1,5 @@
-// Every cap of the core, with the reason for its value. Configurable ones are defaults or bounds of an option; the rest are fixed.
+// Every cap of the core, with the reason for its value. Configurable ones are defaults or bounds of an
+// option; the rest are fixed.
 #pragma once
 
 #include <chrono>
@@ -9,17 +10,19 @@ namespace sluice::limits {
 
 using std::chrono::milliseconds;
 
-// Requests in one call of the qualify script. Redis runs one script at a time: 64 requests keep a call well below one millisecond
-// (bench/qualify_bench prints the time per size) while the fixed cost of a call is already spread thin; twice as many gain
-// a few per cent and double the longest pause of everybody else.
+// Requests in one call of the qualify script. Redis runs one script at a time: 64 requests keep a call well
+// below one millisecond (bench/qualify_bench prints the time per size) while the fixed cost of a call is
+// already spread thin; twice as many gain a few per cent and double the longest pause of everybody else.
 inline constexpr std::size_t kQualifyBatchMax = 64;
 
-// Pieces in one request, and the limit of a voucher per user: small enough that no sum of them overflows 32 bits.
+// Pieces in one request, and the limit of a voucher per user: small enough that no sum of them overflows 32
+// bits.
 inline constexpr std::int32_t kQuantityMax = 1000;
 inline constexpr std::int32_t kLimitPerUserMax = 10000;
 static_assert(kQuantityMax <= kLimitPerUserMax);
 
-// Pieces of one voucher. Lua counts in doubles, exact to 2^53; this stays far below and is more than anybody sells in one evening.
+// Pieces of one voucher. Lua counts in doubles, exact to 2^53; this stays far below and is more than anybody
+// sells in one evening.
 inline constexpr std::int64_t kAllocatedMax = 1'000'000'000'000;
 
 inline constexpr std::size_t kTitleBytesMax = 200;
@@ -32,15 +35,19 @@ inline constexpr std::size_t kEntryBytesMax = 128;
 inline constexpr std::size_t kDeadBytesMax = 64 * 1024;
 inline constexpr std::size_t kReasonBytesMax = 2 * 1024;
 
-// Messages in one receive; one database transaction. 500 rows need 4,000 parameters, below every database's limit.
+// Messages in one receive; one database transaction. 500 rows need 4,000 parameters, below every database's
+// limit.
 inline constexpr std::size_t kReceiveBatchMax = 500;
-// From this delivery on a message is handled alone, so that a poison message does not take its neighbours along.
+// From this delivery on a message is handled alone, so that a poison message does not take its neighbours
+// along.
 inline constexpr std::uint32_t kIsolateFromDelivery = 3;
 
-// Rows, holds, dead letters in one page of any listing; bounds memory and the time of one Redis or database call.
+// Rows, holds, dead letters in one page of any listing; bounds memory and the time of one Redis or database
+// call.
 inline constexpr std::size_t kPageMax = 1000;
 
-// A reply of Redis larger than this is a protocol fault: the largest honest one is a page of holds or journal entries.
+// A reply of Redis larger than this is a protocol fault: the largest honest one is a page of holds or journal
+// entries.
 inline constexpr std::size_t kRedisReplyElementsMax = 65536;
 
 // Difference between our clock and Redis': not ready above the first, no admission above the second.

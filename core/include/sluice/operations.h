@@ -3,7 +3,8 @@
 // Role:      each class ties the three interfaces together for one subject and owns nothing.
 // Threads:   every call from any thread; the parts outlive the object.
 // Blocking:  bounded by the Deadline.
-// Errors:    those of the interfaces, with texts for people. Rules R2 to R4 hold: a hold is released only after its dead row exists.
+// Errors:    those of the interfaces, with texts for people. Rules R2 to R4 hold: a hold is released only
+// after its dead row exists.
 #pragma once
 
 #include <cstdint>
@@ -34,20 +35,22 @@ struct OrderView {
   VoucherId voucher;
   UserId user;
   std::int32_t quantity = 1;
-  std::string_view status;  // "queued" or orderStatusName
-  bool delayed = false;     // queued and dead-lettered: an operator has to look
-  std::optional<Order> row; // where the store has it
+  std::string_view status;   // "queued" or orderStatusName
+  bool delayed = false;      // queued and dead-lettered: an operator has to look
+  std::optional<Order> row;  // where the store has it
 };
 
 class Orders {
  public:
   explicit Orders(Parts parts) : parts_(parts) {}
-  // Found in the store, else in the user's hold; NotFound where both say no, and where it is another user's (user none: an operator,
-  // sees all). Unavailable where the store does not answer: the caller says "unknown", never "not found".
+  // Found in the store, else in the user's hold; NotFound where both say no, and where it is another user's
+  // (user none: an operator, sees all). Unavailable where the store does not answer: the caller says
+  // "unknown", never "not found".
   [[nodiscard]] Result<OrderView> find(OrderId order, VoucherId voucher, UserId user, Deadline deadline);
-  // Also while queued (rule R3), and releases at once where it can. Conflict where the row's state forbids it (paid, refunded).
-  // Cancelling what is cancelled answers the row.
-  [[nodiscard]] Result<OrderView> cancel(OrderId order, VoucherId voucher, UserId user, DeadReason reason, Deadline deadline);
+  // Also while queued (rule R3), and releases at once where it can. Conflict where the row's state forbids it
+  // (paid, refunded). Cancelling what is cancelled answers the row.
+  [[nodiscard]] Result<OrderView> cancel(OrderId order, VoucherId voucher, UserId user, DeadReason reason,
+                                         Deadline deadline);
   [[nodiscard]] Result<OrderView> pay(OrderId order, UserId user, Deadline deadline);
   [[nodiscard]] Result<OrderView> refund(OrderId order, Deadline deadline);
 
@@ -60,8 +63,8 @@ class Orders {
 // Releases the holds of dead rows and marks them; one step of the outbox. Answers how many rows were marked.
 [[nodiscard]] Result<std::size_t> releaseStep(Parts parts, std::size_t max, Deadline deadline);
 
-// Repairs what a restarted Redis may have lost: applies again the releases of recent dead rows, re-creates the holds of recent live
-// rows. Answers what was done, for the log.
+// Repairs what a restarted Redis may have lost: applies again the releases of recent dead rows, re-creates
+// the holds of recent live rows. Answers what was done, for the log.
 struct RecoveryReport {
   std::size_t rowsSeen = 0;
   std::size_t holdsRestored = 0;
@@ -78,12 +81,13 @@ class Vouchers {
  public:
   explicit Vouchers(Parts parts) : parts_(parts) {}
   [[nodiscard]] Result<Voucher> create(VoucherId id, const VoucherSettings& settings, Deadline deadline);
-  // Stores the new settings, then syncs them to Redis. When only the store took them, the answer says so (text of Unavailable) and
-  // sync() finishes it.
-  [[nodiscard]] Result<Voucher> update(VoucherId id, std::int64_t expectedVersion, const VoucherSettings& settings, Deadline deadline);
+  // Stores the new settings, then syncs them to Redis. When only the store took them, the answer says so
+  // (text of Unavailable) and sync() finishes it.
+  [[nodiscard]] Result<Voucher> update(VoucherId id, std::int64_t expectedVersion,
+                                       const VoucherSettings& settings, Deadline deadline);
   [[nodiscard]] Result<SyncOutcome> sync(VoucherId id, Deadline deadline);
-  // Preheat and rebuild: brings a voucher into Redis with the holds of its live rows. Conflict where keys exist or the queue is not
-  // drained, with what to do.
+  // Preheat and rebuild: brings a voucher into Redis with the holds of its live rows. Conflict where keys
+  // exist or the queue is not drained, with what to do.
   [[nodiscard]] Result<VoucherView> load(VoucherId id, Deadline deadline);
   // State Closed, in both. Closing twice is fine.
   [[nodiscard]] Result<Voucher> close(VoucherId id, Deadline deadline);
@@ -99,10 +103,12 @@ class Vouchers {
 class DeadLetters {
  public:
   explicit DeadLetters(Parts parts) : parts_(parts) {}
-  [[nodiscard]] Result<std::vector<DeadLetter>> list(const std::string& afterId, std::size_t max, Deadline deadline);
+  [[nodiscard]] Result<std::vector<DeadLetter>> list(const std::string& afterId, std::size_t max,
+                                                     Deadline deadline);
   [[nodiscard]] Result<DeadLetter> show(const std::string& id, Deadline deadline);
   [[nodiscard]] Status replay(const std::string& id, Deadline deadline);
-  // Writes the dead row (rule R3), releases the hold, then forgets the letter. A letter that does not decode is only forgotten.
+  // Writes the dead row (rule R3), releases the hold, then forgets the letter. A letter that does not decode
+  // is only forgotten.
   [[nodiscard]] Status drop(const std::string& id, Deadline deadline);
 
  private:

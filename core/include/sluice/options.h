@@ -1,6 +1,7 @@
 // Options: a table that declares each setting once, and the checked values that come from it.
 //
-// Role:     the program and every plugin declare a constant table. Checking, help, `config show`, `plugins describe` and the
+// Role:     the program and every plugin declare a constant table. Checking, help, `config show`, `plugins
+// describe` and the
 //           reference page all come from it; nothing else describes a setting.
 // Threads:  plain values; an OptionMap is read-only after checking.
 #pragma once
@@ -28,15 +29,15 @@ enum class OptionType : std::uint8_t {
   Path       // as Text; relative to the current folder
 };
 
-// Constant data with static lifetime; crosses the plugin boundary. Secrets come from the environment or from a file
-// (key + ".file"), and are shown as "***".
+// Constant data with static lifetime; crosses the plugin boundary. Secrets come from the environment or from
+// a file (key + ".file"), and are shown as "***".
 struct OptionSpec {
-  const char* key;           // dotted, lower case; a plugin's are relative to "queue.<name>." or "store.<name>."
+  const char* key;  // dotted, lower case; a plugin's are relative to "queue.<name>." or "store.<name>."
   OptionType type;
   const char* defaultValue;  // nullptr: must be given
   const char* range;         // see OptionType; "" none
   bool secret;
-  const char* text;          // one or two sentences: what it does, what raising it costs
+  const char* text;  // one or two sentences: what it does, what raising it costs
 };
 
 // One fault of a configuration, for people: "http.prot: unknown key; did you mean http.port?"
@@ -45,8 +46,8 @@ struct ConfigFault {
   std::string text;
 };
 
-// The values of one table, all of the right type and in range. Asking for a key that the table lacks, or by another type, is a
-// defect and throws std::logic_error.
+// The values of one table, all of the right type and in range. Asking for a key that the table lacks, or by
+// another type, is a defect and throws std::logic_error.
 class OptionMap {
  public:
   [[nodiscard]] bool boolean(std::string_view key) const;
@@ -57,8 +58,8 @@ class OptionMap {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> display() const;
 
  private:
-  friend OptionMap checkOptions(std::span<const OptionSpec>, const std::map<std::string, std::string>&, std::string_view,
-                                std::vector<ConfigFault>&);
+  friend OptionMap checkOptions(std::span<const OptionSpec>, const std::map<std::string, std::string>&,
+                                std::string_view, std::vector<ConfigFault>&);
   struct Value {
     OptionType type = OptionType::Text;
     bool secret = false;
@@ -69,10 +70,12 @@ class OptionMap {
   std::map<std::string, Value, std::less<>> values_;
 };
 
-// Checks `given` (keys without `prefix`) against a table. Appends every fault (with the prefix in front of its key): unknown key with
-// the nearest name, wrong type, out of range, required but missing, unreadable secret file. The map is usable only if none was added.
-[[nodiscard]] OptionMap checkOptions(std::span<const OptionSpec> table, const std::map<std::string, std::string>& given,
-                                     std::string_view prefix, std::vector<ConfigFault>& faults);
+// Checks `given` (keys without `prefix`) against a table. Appends every fault (with the prefix in front of
+// its key): unknown key with the nearest name, wrong type, out of range, required but missing, unreadable
+// secret file. The map is usable only if none was added.
+[[nodiscard]] OptionMap checkOptions(std::span<const OptionSpec> table,
+                                     const std::map<std::string, std::string>& given, std::string_view prefix,
+                                     std::vector<ConfigFault>& faults);
 
 // The nearest of `names` to `word` (edit distance at most a third of its length), or empty.
 [[nodiscard]] std::string nearestName(std::string_view word, std::span<const std::string> names);

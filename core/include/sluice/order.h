@@ -22,13 +22,19 @@ struct Admission {
   friend bool operator==(const Admission&, const Admission&) = default;
 };
 
-// One packed, versioned field: "1 <order> <user> <voucher> <quantity> <admitted at, ms>", decimal, one space between.
-// The qualify script writes the same form. decode answers Corrupt with the reason for anything else.
+// One packed, versioned field: "1 <order> <user> <voucher> <quantity> <admitted at, ms>", decimal, one space
+// between. The qualify script writes the same form. decode answers Corrupt with the reason for anything else.
 [[nodiscard]] std::string encodeAdmission(const Admission& admission);
 [[nodiscard]] Result<Admission> decodeAdmission(std::string_view packed);
 
 // Live: PendingPayment, Paid. Dead: Rejected, Cancelled, Refunded.
-enum class OrderStatus : std::uint8_t { PendingPayment = 1, Paid = 2, Rejected = 3, Cancelled = 4, Refunded = 5 };
+enum class OrderStatus : std::uint8_t {
+  PendingPayment = 1,
+  Paid = 2,
+  Rejected = 3,
+  Cancelled = 4,
+  Refunded = 5
+};
 
 [[nodiscard]] constexpr bool isLive(OrderStatus status) noexcept {
   return status == OrderStatus::PendingPayment || status == OrderStatus::Paid;
@@ -39,12 +45,12 @@ enum class OrderStatus : std::uint8_t { PendingPayment = 1, Paid = 2, Rejected =
 // Why a row is dead. None for live rows.
 enum class DeadReason : std::uint8_t {
   None = 0,
-  NoStock = 1,       // rejected: fewer pieces left than ordered
-  OverLimit = 2,     // rejected: the user's live orders leave no room
-  ByUser = 3,        // cancelled by its user
-  Unpaid = 4,        // cancelled when its pay-by time passed
-  ByOperator = 5,    // cancelled or refunded by an operator
-  DeadLetter = 6     // cancelled when its dead letter was dropped
+  NoStock = 1,     // rejected: fewer pieces left than ordered
+  OverLimit = 2,   // rejected: the user's live orders leave no room
+  ByUser = 3,      // cancelled by its user
+  Unpaid = 4,      // cancelled when its pay-by time passed
+  ByOperator = 5,  // cancelled or refunded by an operator
+  DeadLetter = 6   // cancelled when its dead letter was dropped
 };
 [[nodiscard]] std::string_view deadReasonName(DeadReason reason) noexcept;
 

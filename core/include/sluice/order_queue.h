@@ -1,21 +1,31 @@
 // OrderQueue: carries admissions from the gate to fulfilment, at least once.
 //
-// Role:      implemented by the queue plugins; called by the gate or the forwarder (publish), by fulfilment (receive, settle) and by
-//            operators (dead letters). Where the trait readsJournal is set, the queue is the journal's consumer group: the qualify
-//            script has already put the admission there, and the gate publishes nothing.
-// Threads:   publish, reserve, stats and the dead-letter calls from any thread. receive, settle and extend take a `slot`, 0 ..
-//            consumers-1 (QueueContext): each slot is used by one thread at a time, different slots at the same time.
-// Lifetime:  construction is inert. start -> ... -> drain -> close. close is idempotent, may be called while a receive blocks, and
+// Role:      implemented by the queue plugins; called by the gate or the forwarder (publish), by fulfilment
+// (receive, settle) and by
+//            operators (dead letters). Where the trait readsJournal is set, the queue is the journal's
+//            consumer group: the qualify script has already put the admission there, and the gate publishes
+//            nothing.
+// Threads:   publish, reserve, stats and the dead-letter calls from any thread. receive, settle and extend
+// take a `slot`, 0 ..
+//            consumers-1 (QueueContext): each slot is used by one thread at a time, different slots at the
+//            same time.
+// Lifetime:  construction is inert. start -> ... -> drain -> close. close is idempotent, may be called while
+// a receive blocks, and
 //            after it every call answers Stopped. The destructor closes.
-// Blocking:  every call is bounded by its Deadline; receive on an empty queue returns an empty batch when it passes.
-// Delivery:  at least once. A message comes again when it was not settled before its holder died, its lease ran out or its
-//            connection was lost, so a success may be seen twice; the store's row per order id makes that harmless.
-//            `deliveries` counts hand-overs (also rises when a process dies), `failures` counts RetryLater settlements that were
-//            failures of the message. From limits::kIsolateFromDelivery deliveries on a message comes alone in its batch.
-//            Bytes that do not decode are dead-lettered inside the plugin (reason "undecodable: ...") and never delivered.
-// Errors:    Unavailable, OutcomeUnknown (publish or settle may have happened; repeat it), Overloaded (full, nothing taken),
-//            Unsupported (trait not claimed), Misconfigured, Stopped. A lost queue is rebuilt inside; stats().dataLost counts it.
-// Limits:    limits::kReceiveBatchMax messages in a batch, limits::kReasonBytesMax of a reason (cut), limits::kPageMax in a page.
+// Blocking:  every call is bounded by its Deadline; receive on an empty queue returns an empty batch when it
+// passes. Delivery:  at least once. A message comes again when it was not settled before its holder died, its
+// lease ran out or its
+//            connection was lost, so a success may be seen twice; the store's row per order id makes that
+//            harmless. `deliveries` counts hand-overs (also rises when a process dies), `failures` counts
+//            RetryLater settlements that were failures of the message. From limits::kIsolateFromDelivery
+//            deliveries on a message comes alone in its batch. Bytes that do not decode are dead-lettered
+//            inside the plugin (reason "undecodable: ...") and never delivered.
+// Errors:    Unavailable, OutcomeUnknown (publish or settle may have happened; repeat it), Overloaded (full,
+// nothing taken),
+//            Unsupported (trait not claimed), Misconfigured, Stopped. A lost queue is rebuilt inside;
+//            stats().dataLost counts it.
+// Limits:    limits::kReceiveBatchMax messages in a batch, limits::kReasonBytesMax of a reason (cut),
+// limits::kPageMax in a page.
 #pragma once
 
 #include <cstdint>
@@ -67,8 +77,9 @@ struct Settlement {
   DeliveryToken token;
   SettleKind kind = SettleKind::Done;
   milliseconds delay{0};
-  bool countsAsFailure = true;  // RetryLater: false when the store was away (or on drain), so that no budget is spent
-  std::string reason;           // DeadLetter: for people; no personal data
+  bool countsAsFailure =
+      true;            // RetryLater: false when the store was away (or on drain), so that no budget is spent
+  std::string reason;  // DeadLetter: for people; no personal data
 };
 
 enum class SettleOutcome : std::uint8_t {
@@ -77,7 +88,7 @@ enum class SettleOutcome : std::uint8_t {
 };
 
 struct DeadLetter {
-  std::string id;  // names it in this queue's list; ids sort by time
+  std::string id;                      // names it in this queue's list; ids sort by time
   std::optional<Admission> admission;  // none where the bytes do not decode
   std::string bytes;                   // as they were queued, at most limits::kDeadBytesMax
   std::string reason;
@@ -88,14 +99,14 @@ struct DeadLetter {
 
 // At rest these equal what one finds behind the plugin's back.
 struct QueueStats {
-  std::int64_t ready = 0;        // waiting for a first or next delivery
-  std::int64_t inFlight = 0;     // delivered, not settled
+  std::int64_t ready = 0;     // waiting for a first or next delivery
+  std::int64_t inFlight = 0;  // delivered, not settled
   std::int64_t deadLetters = 0;
-  milliseconds oldestAge{0};     // of the oldest message not settled
-  std::uint64_t redelivered = 0; // since start
+  milliseconds oldestAge{0};      // of the oldest message not settled
+  std::uint64_t redelivered = 0;  // since start
   std::uint64_t deadLettered = 0;
   std::uint64_t reconnects = 0;
-  std::uint64_t dataLost = 0;    // times the queue, stream or group was found gone and rebuilt
+  std::uint64_t dataLost = 0;  // times the queue, stream or group was found gone and rebuilt
 };
 
 class OrderQueue {
@@ -107,35 +118,43 @@ class OrderQueue {
   // Connects and declares what is needed. May be called again after Unavailable.
   [[nodiscard]] virtual Status start(Deadline deadline) = 0;
 
-  // Takes up to `wanted` free places, answers how many (0 when full). Each is used by one published message or given back.
+  // Takes up to `wanted` free places, answers how many (0 when full). Each is used by one published message
+  // or given back.
   [[nodiscard]] virtual Result<std::size_t> reserve(std::size_t wanted) = 0;
   virtual void unreserve(std::size_t places) noexcept = 0;
 
-  // Appends in order; all or none unless OutcomeUnknown. With the trait `reserves` the places were reserved before.
+  // Appends in order; all or none unless OutcomeUnknown. With the trait `reserves` the places were reserved
+  // before.
   [[nodiscard]] virtual Status publish(std::span<const Admission> admissions, Deadline deadline) = 0;
 
   // Waits until something is there or the deadline passes; returns at most `max` (1 .. kReceiveBatchMax).
-  [[nodiscard]] virtual Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max, Deadline deadline) = 0;
+  [[nodiscard]] virtual Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max,
+                                                              Deadline deadline) = 0;
 
-  // One outcome for each settlement. On Unavailable or OutcomeUnknown settle again or let the messages come back.
-  [[nodiscard]] virtual Result<std::vector<SettleOutcome>> settle(std::size_t slot, std::span<const Settlement> settlements,
+  // One outcome for each settlement. On Unavailable or OutcomeUnknown settle again or let the messages come
+  // back.
+  [[nodiscard]] virtual Result<std::vector<SettleOutcome>> settle(std::size_t slot,
+                                                                  std::span<const Settlement> settlements,
                                                                   Deadline deadline) = 0;
 
   // Renews the lease of deliveries still being handled. Tokens that are not ours any more are skipped.
-  [[nodiscard]] virtual Status extend(std::size_t slot, std::span<const DeliveryToken> tokens, Deadline deadline) = 0;
+  [[nodiscard]] virtual Status extend(std::size_t slot, std::span<const DeliveryToken> tokens,
+                                      Deadline deadline) = 0;
 
-  // No delivery after this call began; hands everything delivered and not settled back for others at once. Answers how many.
+  // No delivery after this call began; hands everything delivered and not settled back for others at once.
+  // Answers how many.
   [[nodiscard]] virtual Result<std::size_t> drain(Deadline deadline) = 0;
   virtual void close() noexcept = 0;
 
   [[nodiscard]] virtual Result<QueueStats> stats(Deadline deadline) = 0;
 
   // Dead letters, oldest first, after `afterId` ("" from the start).
-  [[nodiscard]] virtual Result<std::vector<DeadLetter>> deadLetters(const std::string& afterId, std::size_t max,
-                                                                    Deadline deadline) = 0;
-  [[nodiscard]] virtual Result<std::optional<DeadLetter>> findDeadLetter(const std::string& id, Deadline deadline) = 0;
-  // Back into the queue with both counters at 0, same admission; one atomic step. NotFound where it is gone, Corrupt where its
-  // bytes do not decode.
+  [[nodiscard]] virtual Result<std::vector<DeadLetter>> deadLetters(const std::string& afterId,
+                                                                    std::size_t max, Deadline deadline) = 0;
+  [[nodiscard]] virtual Result<std::optional<DeadLetter>> findDeadLetter(const std::string& id,
+                                                                         Deadline deadline) = 0;
+  // Back into the queue with both counters at 0, same admission; one atomic step. NotFound where it is gone,
+  // Corrupt where its bytes do not decode.
   [[nodiscard]] virtual Status replayDeadLetter(const std::string& id, Deadline deadline) = 0;
   // Forgets it. Requires (rule R3): where it has an admission, the store has a row for that order.
   [[nodiscard]] virtual Status removeDeadLetter(const std::string& id, Deadline deadline) = 0;

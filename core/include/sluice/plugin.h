@@ -1,12 +1,16 @@
 // The plugin boundary: what a queue or store library exports, and what it is given.
 //
-// Role:      a plugin is a shared library with one symbol, `sluice_plugin`, that returns a constant descriptor. The loader compares
-//            magic, ABI number, build tag, kind and name before it calls anything else, and names every mismatch in one message.
+// Role:      a plugin is a shared library with one symbol, `sluice_plugin`, that returns a constant
+// descriptor. The loader compares
+//            magic, ABI number, build tag, kind and name before it calls anything else, and names every
+//            mismatch in one message.
 // Threads:   the symbol and the factory are called by one thread, during start.
-// Lifetime:  a library is never unloaded. Objects are destroyed through their virtual destructor before main returns; after close()
+// Lifetime:  a library is never unloaded. Objects are destroyed through their virtual destructor before main
+// returns; after close()
 //            they have joined their threads. What a context refers to outlives the object.
-// Errors:    nothing throws across the boundary; the factory answers Misconfigured where options contradict each other.
-// Note:      the process ignores SIGPIPE. Plugins write to the Log they are given, never to a logging registry of their own.
+// Errors:    nothing throws across the boundary; the factory answers Misconfigured where options contradict
+// each other. Note:      the process ignores SIGPIPE. Plugins write to the Log they are given, never to a
+// logging registry of their own.
 #pragma once
 
 #include <cstddef>
@@ -44,8 +48,9 @@
 #if !defined(SLUICE_TAG_SANITIZER)
 #define SLUICE_TAG_SANITIZER "none"
 #endif
-// Host and plugin exchange C++ objects, so both must come from one compiler, one standard library and one sanitizer setting.
-#define SLUICE_BUILD_TAG \
+// Host and plugin exchange C++ objects, so both must come from one compiler, one standard library and one
+// sanitizer setting.
+#define SLUICE_BUILD_TAG                                                                              \
   SLUICE_TAG_COMPILER " libstdc++-" SLUICE_STRINGIZE(_GLIBCXX_RELEASE) " cxx11abi-" SLUICE_STRINGIZE( \
       _GLIBCXX_USE_CXX11_ABI) " sanitizer-" SLUICE_TAG_SANITIZER
 
@@ -85,7 +90,7 @@ struct PluginDescriptor {
   const char* buildTag;  // SLUICE_BUILD_TAG
   const char* name;      // lower case: "stream"; the library is called <kind>_<name>.so
   const char* version;
-  const char* summary;   // one line for `plugins list`
+  const char* summary;  // one line for `plugins list`
   const OptionSpec* options;
   std::size_t optionCount;
   // The one of the plugin's kind is set, the other is null.
@@ -98,6 +103,7 @@ using PluginEntry = const PluginDescriptor* (*)() noexcept;
 }  // namespace sluice
 
 // In plugin.cpp: SLUICE_PLUGIN(kDescriptor) with a constant `sluice::PluginDescriptor kDescriptor`.
-#define SLUICE_PLUGIN(descriptor)                                                                             \
-  extern "C" __attribute__((visibility("default"))) const sluice::PluginDescriptor* sluice_plugin() noexcept; \
+#define SLUICE_PLUGIN(descriptor)                                                   \
+  extern "C" __attribute__((visibility("default"))) const sluice::PluginDescriptor* \
+  sluice_plugin() noexcept;                                                         \
   extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept { return &(descriptor); }

@@ -4,11 +4,15 @@
 // Threads:   RedisConnection: one thread at a time. RedisPool: any thread.
 // Lifetime:  a reply owns its memory; views into it live as long as it does.
 // Blocking:  every call is bounded by its Deadline: connecting, sending and receiving.
-// Errors:    Unavailable where nothing was sent or Redis refused before doing anything (LOADING, READONLY, OOM, BUSY, MISCONF, ...);
-//            OutcomeUnknown where the command was sent and no whole reply came; Misconfigured (NOAUTH, WRONGPASS, NOPERM, TLS asked
-//            for); Corrupt (WRONGTYPE, protocol fault, reply over limits::kRedisReplyElementsMax). After OutcomeUnknown, Unavailable
-//            by I/O, or a protocol fault the connection is broken() and must be thrown away; a pool does so by itself.
-// Limits:    the host ignores SIGPIPE (hiredis writes with plain write()). No TLS in hiredis 0.14: refused with that reason.
+// Errors:    Unavailable where nothing was sent or Redis refused before doing anything (LOADING, READONLY,
+// OOM, BUSY, MISCONF, ...); NotFound
+//            (NOGROUP, UNBLOCKED), Conflict (BUSYGROUP);
+//            OutcomeUnknown where the command was sent and no whole reply came; Misconfigured (NOAUTH,
+//            WRONGPASS, NOPERM, TLS asked for); Corrupt (WRONGTYPE, protocol fault, reply over
+//            limits::kRedisReplyElementsMax). After OutcomeUnknown, Unavailable by I/O, or a protocol fault
+//            the connection is broken() and must be thrown away; a pool does so by itself.
+// Limits:    the host ignores SIGPIPE (hiredis writes with plain write()). No TLS in hiredis 0.14: refused
+// with that reason.
 #pragma once
 
 #include <atomic>
@@ -57,10 +61,10 @@ class RedisValue {
   [[nodiscard]] bool isInteger() const noexcept;
   [[nodiscard]] bool isText() const noexcept;  // bulk or status
   [[nodiscard]] bool isArray() const noexcept;
-  [[nodiscard]] bool isError() const noexcept;  // only inside pipelines
-  [[nodiscard]] std::int64_t integer() const noexcept;      // 0 where it is none; decimal text is read too
-  [[nodiscard]] std::string_view text() const noexcept;     // empty where it is none
-  [[nodiscard]] std::size_t size() const noexcept;          // elements; 0 where it is no array
+  [[nodiscard]] bool isError() const noexcept;           // only inside pipelines
+  [[nodiscard]] std::int64_t integer() const noexcept;   // 0 where it is none; decimal text is read too
+  [[nodiscard]] std::string_view text() const noexcept;  // empty where it is none
+  [[nodiscard]] std::size_t size() const noexcept;       // elements; 0 where it is no array
   [[nodiscard]] RedisValue operator[](std::size_t index) const noexcept;  // a nil value beyond the end
 
  private:
@@ -99,7 +103,8 @@ class RedisScript {
 class RedisConnection {
  public:
   // Connects, sets time-outs and keep-alive, enters (AUTH, SELECT, CLIENT SETNAME).
-  [[nodiscard]] static Result<std::unique_ptr<RedisConnection>> connect(const RedisTarget& target, Deadline deadline);
+  [[nodiscard]] static Result<std::unique_ptr<RedisConnection>> connect(const RedisTarget& target,
+                                                                        Deadline deadline);
   ~RedisConnection();
   RedisConnection(const RedisConnection&) = delete;
   RedisConnection& operator=(const RedisConnection&) = delete;
@@ -109,14 +114,17 @@ class RedisConnection {
   [[nodiscard]] Result<RedisReply> call(std::initializer_list<std::string_view> args, Deadline deadline) {
     return call(std::span<const std::string_view>(args.begin(), args.size()), deadline);
   }
-  // Several commands in one write. Error replies stay in place as values (isError), so that one does not hide the others; an I/O
-  // failure is an Error for the whole pipeline, OutcomeUnknown once anything was sent.
-  [[nodiscard]] Result<std::vector<RedisReply>> pipeline(std::span<const RedisArgs> commands, Deadline deadline);
+  // Several commands in one write. Error replies stay in place as values (isError), so that one does not hide
+  // the others; an I/O failure is an Error for the whole pipeline, OutcomeUnknown once anything was sent.
+  [[nodiscard]] Result<std::vector<RedisReply>> pipeline(std::span<const RedisArgs> commands,
+                                                         Deadline deadline);
   // EVALSHA; loads the script and asks once more where Redis does not have it.
   [[nodiscard]] Result<RedisReply> eval(const RedisScript& script, std::span<const std::string_view> keys,
                                         std::span<const std::string_view> args, Deadline deadline);
 
   [[nodiscard]] bool broken() const noexcept { return broken_; }
+  // Whether an idle connection still is what it seems: open, with nothing to read.
+  [[nodiscard]] bool quiet() const noexcept;
   // Makes a blocked call on this connection fail at once; from any thread.
   void interrupt() noexcept;
 
@@ -126,8 +134,10 @@ class RedisConnection {
 
  private:
   explicit RedisConnection(redisContext* context, std::string target);
-  Status prepare(Deadline deadline);
+  Status enter(const RedisTarget& target, Deadline deadline);
+  Status send(Deadline deadline);
   Result<RedisReply> receive(Deadline deadline);
+  Result<RedisReply> exchange(std::span<const std::string_view> args, Deadline deadline);
   Error broke(ErrorCode code, std::string_view doing);
 
   redisContext* context_;
@@ -139,11 +149,13 @@ class RedisConnection {
 // The error that an error reply of Redis means, by its first word (see Errors above).
 [[nodiscard]] Error redisError(std::string_view replyText);
 
-// At most `size` connections to one target, made when needed, thrown away when broken. After a failed connect further attempts
-// wait for a backoff with jitter (10 ms .. 500 ms); calls that come meanwhile answer Unavailable at once.
+// At most `size` connections to one target, made when needed, thrown away when broken. After a failed connect
+// further attempts wait for a backoff with jitter (10 ms .. 500 ms); calls that come meanwhile answer
+// Unavailable at once.
 class RedisPool {
  public:
-  // Called for each new connection before its first use, e.g. to look at the server's identity; an error closes it.
+  // Called for each new connection before its first use, e.g. to look at the server's identity; an error
+  // closes it.
   using OnConnect = std::function<Status(RedisConnection&, Deadline)>;
 
   RedisPool(RedisTarget target, std::size_t size, Random& random, OnConnect onConnect = {});
@@ -153,7 +165,8 @@ class RedisPool {
 
   class Lease {
    public:
-    Lease(RedisPool& pool, std::unique_ptr<RedisConnection> connection) noexcept : pool_(&pool), connection_(std::move(connection)) {}
+    Lease(RedisPool& pool, std::unique_ptr<RedisConnection> connection) noexcept
+        : pool_(&pool), connection_(std::move(connection)) {}
     Lease(Lease&&) noexcept = default;
     Lease& operator=(Lease&&) = delete;
     Lease(const Lease&) = delete;
@@ -201,8 +214,12 @@ class RedisKeys {
   explicit RedisKeys(std::string_view prefix);
   [[nodiscard]] std::string voucher(std::int64_t id) const { return base_ + "voucher:" + std::to_string(id); }
   [[nodiscard]] std::string holds(std::int64_t id) const { return base_ + "holds:" + std::to_string(id); }
-  [[nodiscard]] std::string eligible(std::int64_t id) const { return base_ + "eligible:" + std::to_string(id); }
-  [[nodiscard]] std::string idempotency(std::int64_t id) const { return base_ + "keys:" + std::to_string(id); }
+  [[nodiscard]] std::string eligible(std::int64_t id) const {
+    return base_ + "eligible:" + std::to_string(id);
+  }
+  [[nodiscard]] std::string idempotency(std::int64_t id) const {
+    return base_ + "keys:" + std::to_string(id);
+  }
   [[nodiscard]] std::string journal() const { return base_ + "orders"; }
   [[nodiscard]] std::string dead() const { return base_ + "dead"; }
   // For what a plugin keeps beside them, in the same slot.

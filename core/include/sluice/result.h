@@ -1,8 +1,8 @@
 // Expected failures as values: Error, its codes, and Result<T>.
 //
-// Role:     every call of Qualifier, OrderQueue and OrderStore, and everything on the data path, answers with a Result.
-// Threads:  plain values.
-// Errors:   the code answers the caller's three questions (see errorTraits): may it have happened, may I retry, whose fault.
+// Role:     every call of Qualifier, OrderQueue and OrderStore, and everything on the data path, answers with
+// a Result. Threads:  plain values. Errors:   the code answers the caller's three questions (see
+// errorTraits): may it have happened, may I retry, whose fault.
 #pragma once
 
 #include <cstdint>
@@ -39,15 +39,23 @@ struct ErrorTraits {
   switch (code) {
     case ErrorCode::InvalidArgument:
     case ErrorCode::NotFound:
-    case ErrorCode::Conflict: return {false, false, Fault::Caller};
+    case ErrorCode::Conflict:
+      return {false, false, Fault::Caller};
     case ErrorCode::Unsupported:
-    case ErrorCode::Misconfigured: return {false, false, Fault::Operator};
-    case ErrorCode::Overloaded: return {false, true, Fault::Ours};
-    case ErrorCode::Unavailable: return {false, true, Fault::Dependency};
-    case ErrorCode::OutcomeUnknown: return {true, true, Fault::Dependency};
-    case ErrorCode::Corrupt: return {false, false, Fault::Dependency};
-    case ErrorCode::Stopped: return {false, true, Fault::Ours};
-    case ErrorCode::Internal: break;
+    case ErrorCode::Misconfigured:
+      return {false, false, Fault::Operator};
+    case ErrorCode::Overloaded:
+      return {false, true, Fault::Ours};
+    case ErrorCode::Unavailable:
+      return {false, true, Fault::Dependency};
+    case ErrorCode::OutcomeUnknown:
+      return {true, true, Fault::Dependency};
+    case ErrorCode::Corrupt:
+      return {false, false, Fault::Dependency};
+    case ErrorCode::Stopped:
+      return {false, true, Fault::Ours};
+    case ErrorCode::Internal:
+      break;
   }
   return {true, false, Fault::Ours};
 }
@@ -55,21 +63,28 @@ struct ErrorTraits {
 // "unavailable", "outcome_unknown", ... for logs and JSON. The text is static.
 [[nodiscard]] std::string_view errorName(ErrorCode code) noexcept;
 
-// What went wrong, for people: `text` names what is wrong and what would be right; never a secret, never row values.
+// What went wrong, for people: `text` names what is wrong and what would be right; never a secret, never row
+// values.
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string text;
 
   // The same error, with what was being done in front: "open store: cannot reach ...".
-  [[nodiscard]] Error during(std::string_view doing) const { return {code, std::string(doing) + ": " + text}; }
+  [[nodiscard]] Error during(std::string_view doing) const {
+    return {code, std::string(doing) + ": " + text};
+  }
 };
 
 // A value or an Error. Reading the wrong side is a defect of the caller and throws std::bad_variant_access.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor): `return value;`
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor): `return error;`
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {
+  }  // NOLINT(google-explicit-constructor): `return value;`
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {
+  }  // NOLINT(google-explicit-constructor): `return error;`
   Result(ErrorCode code, std::string text) : state_(std::in_place_index<1>, Error{code, std::move(text)}) {}
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
@@ -88,7 +103,8 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::move(error)), ok_(false) {}  // NOLINT(google-explicit-constructor): `return error;`
+  Result(Error error)
+      : error_(std::move(error)), ok_(false) {}  // NOLINT(google-explicit-constructor): `return error;`
   Result(ErrorCode code, std::string text) : error_{code, std::move(text)}, ok_(false) {}
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }

@@ -15,13 +15,16 @@
 namespace sluice {
 
 enum class SystemUse : std::uint8_t {
-  Serve,   // supervises the embedded Redis (starts it again when it dies); parts are not started: the engine does that
-  Command  // attaches to a running embedded Redis or runs one for the length of the command; parts are started and migrated
+  Serve,   // supervises the embedded Redis (starts it again when it dies); parts are not started: the engine
+           // does that
+  Command  // attaches to a running embedded Redis or runs one for the length of the command; parts are
+           // started and migrated
 };
 
 class System {
  public:
-  [[nodiscard]] static Result<std::unique_ptr<System>> open(const Config& config, SystemUse use, Deadline deadline);
+  [[nodiscard]] static Result<std::unique_ptr<System>> open(const Config& config, SystemUse use,
+                                                            Deadline deadline);
   virtual ~System();
   [[nodiscard]] virtual Parts parts() noexcept = 0;
   [[nodiscard]] virtual EngineOptions engineOptions() const = 0;

@@ -7,7 +7,8 @@
 namespace sluice {
 
 enum class Verdict : std::uint8_t {
-  Admitted = 0,        // a hold and a journal entry exist; also the repeated answer to the same order id or idempotency key
+  Admitted = 0,        // a hold and a journal entry exist; also the repeated answer to the same order id or
+                       // idempotency key
   NotFound = 1,        // no such voucher
   Frozen = 2,          // stock + held != allocated, or keys of a wrong type: somebody overwrote a counter
   AlreadyOrdered = 3,  // the user's live orders leave no room under the limit
@@ -21,7 +22,8 @@ enum class Verdict : std::uint8_t {
   KeyReused = 11,    // the idempotency key was used before with another quantity
 
   // Given by the engine, never by the script:
-  Unavailable = 20,    // Redis away or not trusted, or a voucher that is on sale in the store and missing in Redis
+  Unavailable =
+      20,  // Redis away or not trusted, or a voucher that is on sale in the store and missing in Redis
   OutcomeUnknown = 21  // the script may have run; the order id tells
 };
 
@@ -29,9 +31,10 @@ enum class Verdict : std::uint8_t {
 [[nodiscard]] std::string_view verdictName(Verdict verdict) noexcept;
 
 // Every verdict once, in the order of its number; for metrics and tables.
-inline constexpr Verdict kVerdicts[] = {
-    Verdict::Admitted, Verdict::NotFound,    Verdict::Frozen,  Verdict::AlreadyOrdered, Verdict::Paused,
-    Verdict::NotStarted, Verdict::Ended,     Verdict::NotEligible, Verdict::SoldOut,    Verdict::Insufficient,
-    Verdict::Busy,     Verdict::KeyReused,   Verdict::Unavailable, Verdict::OutcomeUnknown};
+inline constexpr Verdict kVerdicts[] = {Verdict::Admitted,       Verdict::NotFound,      Verdict::Frozen,
+                                        Verdict::AlreadyOrdered, Verdict::Paused,        Verdict::NotStarted,
+                                        Verdict::Ended,          Verdict::NotEligible,   Verdict::SoldOut,
+                                        Verdict::Insufficient,   Verdict::Busy,          Verdict::KeyReused,
+                                        Verdict::Unavailable,    Verdict::OutcomeUnknown};
 
 }  // namespace sluice

@@ -13,10 +13,12 @@ namespace sluice {
 
 enum class VoucherState : std::uint8_t { OnSale, Paused, Closed };
 
-[[nodiscard]] std::string_view voucherStateName(VoucherState state) noexcept;  // "on_sale", "paused", "closed"
+[[nodiscard]] std::string_view voucherStateName(
+    VoucherState state) noexcept;  // "on_sale", "paused", "closed"
 [[nodiscard]] std::optional<VoucherState> parseVoucherState(std::string_view name) noexcept;
 
-// The settings of a voucher, decided by an operator. Window is [begin, end). `allocated` counts pieces ever put on sale.
+// The settings of a voucher, decided by an operator. Window is [begin, end). `allocated` counts pieces ever
+// put on sale.
 struct VoucherSettings {
   std::string title;  // at most limits::kTitleBytesMax bytes of UTF-8, no control characters
   UtcTime begin;
@@ -27,7 +29,8 @@ struct VoucherSettings {
   bool eligibleOnly = false;  // only users listed as eligible may order
 };
 
-// A voucher as the store knows it. `remaining` = allocated - pieces of live rows. `version` rises with every change of settings.
+// A voucher as the store knows it. `remaining` = allocated - pieces of live rows. `version` rises with every
+// change of settings.
 struct Voucher {
   VoucherId id;
   VoucherSettings settings;

@@ -1,0 +1,89 @@
+// See private_redis.h.
+#include "support/private_redis.h"
+
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace sluice::test {
+
+PrivateRedis::PrivateRedis(std::vector<std::string> extra) : extra_(std::move(extra)) {
+  ::signal(SIGPIPE, SIG_IGN);  // what the program does at its start: hiredis writes with plain write()
+  start();
+}
+
+PrivateRedis::~PrivateRedis() {
+  if (server_) server_->signal(SIGKILL);
+}
+
+RedisTarget PrivateRedis::target() const {
+  RedisTarget target;
+  target.socketPath = folder_.file("r.sock");
+  return target;
+}
+
+void PrivateRedis::start() {
+  ChildOptions options;
+  options.arguments = {"redis-server",
+                       "--port",
+                       "0",
+                       "--unixsocket",
+                       target().socketPath,
+                       "--dir",
+                       folder_.path(),
+                       "--save",
+                       "",
+                       "--appendonly",
+                       "yes",
+                       "--appendfsync",
+                       "everysec",
+                       "--daemonize",
+                       "no"};
+  options.arguments.insert(options.arguments.end(), extra_.begin(), extra_.end());
+  options.outputFile = folder_.file("redis.log");
+  auto started = ChildProcess::start(options);
+  if (!started) throw std::runtime_error(started.error().text);
+  server_ = std::move(started).take();
+  const Deadline deadline = Deadline::in(milliseconds(20000));
+  while (!deadline.passed()) {
+    auto connection = RedisConnection::connect(target(), deadline);
+    if (connection && connection.value()->call({"PING"}, deadline)) return;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  throw std::runtime_error("redis-server does not answer; see " + options.outputFile);
+}
+
+void PrivateRedis::kill() {
+  server_->signal(SIGKILL);
+  static_cast<void>(server_->wait(Deadline::in(milliseconds(10000))));
+}
+
+void PrivateRedis::freeze() { server_->signal(SIGSTOP); }
+void PrivateRedis::resume() { server_->signal(SIGCONT); }
+
+RedisReply PrivateRedis::command(const std::vector<std::string>& args) {
+  const Deadline deadline = Deadline::in(milliseconds(10000));
+  auto connection = RedisConnection::connect(target(), deadline);
+  if (!connection) {
+    ADD_FAILURE() << connection.error().text;
+    return {};
+  }
+  const RedisArgs words(args.begin(), args.end());
+  auto reply = connection.value()->call(words, deadline);
+  if (!reply) {
+    ADD_FAILURE() << args.at(0) << ": " << reply.error().text;
+    return {};
+  }
+  return std::move(reply).take();
+}
+
+std::string PrivateRedis::text(const std::vector<std::string>& args) {
+  return std::string(command(args).value().text());
+}
+std::int64_t PrivateRedis::number(const std::vector<std::string>& args) {
+  return command(args).value().integer();
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,48 @@
+// A redis-server of a test's own: on a unix socket, in a temporary folder, ended with the test even when that
+// dies.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sluice/child_process.h"
+#include "sluice/redis.h"
+
+#include "support/temp_folder.h"
+
+namespace sluice::test {
+
+class PrivateRedis {
+ public:
+  // Started and answering. `extra` are further arguments, e.g. {"--maxmemory", "20mb"}. Append-only, synced
+  // every second.
+  explicit PrivateRedis(std::vector<std::string> extra = {});
+  ~PrivateRedis();
+
+  [[nodiscard]] RedisTarget target() const;
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_.path(); }
+  [[nodiscard]] pid_t pid() const noexcept { return server_ ? server_->pid() : 0; }
+
+  // One command on a connection of its own, behind everybody's back. A failure fails the test and answers a
+  // nil reply.
+  RedisReply command(const std::vector<std::string>& args);
+  [[nodiscard]] std::string text(const std::vector<std::string>& args);
+  [[nodiscard]] std::int64_t number(const std::vector<std::string>& args);
+
+  void kill();    // SIGKILL, reaped
+  void start();   // again, with the same folder, socket and arguments; returns when it answers
+  void freeze();  // SIGSTOP
+  void resume();  // SIGCONT
+  void restart() {
+    kill();
+    start();
+  }
+
+ private:
+  TempFolder folder_;
+  std::vector<std::string> extra_;
+  std::unique_ptr<ChildProcess> server_;
+};
+
+}  // namespace sluice::test
