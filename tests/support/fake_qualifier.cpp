@@ -1,0 +1,365 @@
+// The qualifier in memory: the verdicts of DESIGN section 5 in their order; see fakes.h.
+#include <algorithm>
+
+#include "sluice/limits.h"
+
+#include "support/fakes.h"
+
+namespace sluice::test {
+
+template <typename Work>
+auto FakeQualifier::call(std::string_view name, Work work) -> decltype(work()) {
+  return faults.run(name, [&]() -> decltype(work()) {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return Error{ErrorCode::Stopped, "qualifier is stopped"};
+    if (!started_) return Error{ErrorCode::Unavailable, "qualifier is not started"};
+    return work();
+  });
+}
+
+Status FakeQualifier::start(Deadline) {
+  return faults.run("start", [&]() -> Status {
+    const std::lock_guard lock(mutex_);
+    if (stopped_) return {ErrorCode::Stopped, "qualifier is stopped"};
+    started_ = true;
+    return {};
+  });
+}
+
+void FakeQualifier::stop() noexcept {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+}
+
+Result<QualifierHealth> FakeQualifier::probe(Deadline) {
+  return call("probe", [&]() -> Result<QualifierHealth> {
+    QualifierHealth health;
+    health.identity = "run-" + std::to_string(generation_);
+    health.trusted = health.identity == trusted_;
+    health.durability = durability_;
+    health.clockSkew = clockSkew_;
+    health.journalDepth = static_cast<std::int64_t>(journal_.size());
+    return health;
+  });
+}
+
+void FakeQualifier::trust(const std::string& identity) {
+  const std::lock_guard lock(mutex_);
+  trusted_ = identity;
+}
+
+Status FakeQualifier::decide(VoucherId voucher, std::span<const QualifyRequest> requests, UtcTime now,
+                             std::span<Decision> decisions, Deadline) {
+  std::vector<Decision> decided(requests.size());
+  const Status answer = call("decide", [&]() -> Status {
+    if (requests.empty() || requests.size() > limits::kQualifyBatchMax ||
+        decisions.size() != requests.size()) {
+      return {ErrorCode::InvalidArgument, "a batch has 1 to 64 requests and as many decisions"};
+    }
+    if (trusted_ != "run-" + std::to_string(generation_))
+      return {ErrorCode::Unavailable, "server is not trusted yet"};
+    ++stats_.batches;
+    stats_.requests += requests.size();
+    const auto sale = sales_.find(voucher);
+    for (std::size_t k = 0; k < requests.size(); ++k) {
+      decided[k] = sale == sales_.end() ? Decision{Verdict::NotFound, OrderId(), false}
+                                        : decideOne(sale->second, requests[k], now);
+    }
+    return {};
+  });
+  if (answer) std::copy(decided.begin(), decided.end(), decisions.begin());  // on error no decision is set
+  return answer;
+}
+
+std::optional<Decision> FakeQualifier::repeated(const Sale& sale, const QualifyRequest& request) {
+  if (!request.idempotencyKey.empty()) {
+    const auto key = sale.keys.find({request.user, std::string(request.idempotencyKey)});
+    if (key != sale.keys.end()) {
+      if (key->second.quantity != request.quantity) return Decision{Verdict::KeyReused, OrderId(), false};
+      return Decision{Verdict::Admitted, key->second.order, false};
+    }
+  }
+  const auto holds = sale.holds.find(request.user);
+  if (holds == sale.holds.end()) return std::nullopt;
+  for (const Hold& hold : holds->second) {
+    if (hold.order == request.order) return Decision{Verdict::Admitted, hold.order, false};
+  }
+  return std::nullopt;
+}
+
+std::optional<Verdict> FakeQualifier::refusal(const Sale& sale, const QualifyRequest& request, UtcTime now) {
+  const VoucherSettings& settings = sale.voucher.settings;
+  if (settings.state == VoucherState::Paused) return Verdict::Paused;
+  if (now < settings.begin) return Verdict::NotStarted;
+  if (now >= settings.end || settings.state == VoucherState::Closed) return Verdict::Ended;
+  if (settings.eligibleOnly && !sale.eligible.contains(request.user)) return Verdict::NotEligible;
+  if (sale.stock == 0) return Verdict::SoldOut;
+  if (sale.stock < request.quantity) return Verdict::Insufficient;
+  return std::nullopt;
+}
+
+Decision FakeQualifier::decideOne(Sale& sale, const QualifyRequest& request, UtcTime now) {
+  if (sale.stock < 0 || sale.stock + sale.held != sale.voucher.settings.allocated)
+    return {Verdict::Frozen, OrderId(), false};
+  if (const auto first = repeated(sale, request)) return *first;
+  std::vector<Hold>& holds = sale.holds[request.user];
+  std::int64_t pieces = request.quantity;
+  for (const Hold& hold : holds) {
+    pieces += hold.quantity;
+  }
+  if (pieces > sale.voucher.settings.limitPerUser) {
+    return {Verdict::AlreadyOrdered, holds.empty() ? OrderId() : holds.back().order, false};
+  }
+  if (const auto refused = refusal(sale, request, now)) return {*refused, OrderId(), false};
+  if (journalOn_ && journal_.size() >= journalMax_) return {Verdict::Busy, OrderId(), false};
+  const Hold hold{request.user, request.order, request.quantity};
+  holds.push_back(hold);
+  sale.stock -= request.quantity;
+  sale.held += request.quantity;
+  if (!request.idempotencyKey.empty()) sale.keys[{request.user, std::string(request.idempotencyKey)}] = hold;
+  if (journalOn_) append({request.order, request.user, sale.voucher.id, request.quantity, now});
+  return {Verdict::Admitted, request.order, true};
+}
+
+Result<std::vector<ReleaseOutcome>> FakeQualifier::release(std::span<const Admission> orders, Deadline) {
+  return call("release", [&]() -> Result<std::vector<ReleaseOutcome>> {
+    std::vector<ReleaseOutcome> outcomes;
+    for (const Admission& order : orders) {
+      const auto found = sales_.find(order.voucher);
+      if (found == sales_.end()) {
+        outcomes.push_back(ReleaseOutcome::NotLoaded);
+        continue;
+      }
+      Sale& sale = found->second;
+      std::vector<Hold>& holds = sale.holds[order.user];
+      const auto hold = std::find_if(holds.begin(), holds.end(),
+                                     [&](const Hold& held) { return held.order == order.order; });
+      if (hold == holds.end()) {
+        outcomes.push_back(ReleaseOutcome::Absent);
+        continue;
+      }
+      sale.stock += hold->quantity;
+      sale.held -= hold->quantity;
+      holds.erase(hold);
+      ++releases_;
+      outcomes.push_back(ReleaseOutcome::Released);
+    }
+    return outcomes;
+  });
+}
+
+Result<std::size_t> FakeQualifier::restore(std::span<const Order> liveOrders, Deadline) {
+  return call("restore", [&]() -> Result<std::size_t> {
+    std::size_t restored = 0;
+    for (const Order& order : liveOrders) {
+      const auto found = sales_.find(order.voucher);
+      if (found == sales_.end()) continue;
+      std::vector<Hold>& holds = found->second.holds[order.user];
+      if (std::any_of(holds.begin(), holds.end(), [&](const Hold& held) { return held.order == order.id; }))
+        continue;
+      holds.push_back({order.user, order.id, order.quantity});
+      found->second.stock -= order.quantity;
+      found->second.held += order.quantity;
+      ++restored;
+    }
+    return restored;
+  });
+}
+
+Result<LoadOutcome> FakeQualifier::load(const VoucherLoad& load, Deadline) {
+  return call("load", [&]() -> Result<LoadOutcome> {
+    if (sales_.contains(load.voucher.id)) return LoadOutcome::KeysExist;
+    for (const auto& [id, admission] : journal_) {
+      if (admission.voucher == load.voucher.id) return LoadOutcome::NotDrained;
+    }
+    Sale sale;
+    sale.voucher = load.voucher;
+    for (;;) {
+      const auto page = load.nextLiveOrders();
+      if (!page) return page.error();
+      if (page.value().empty()) break;
+      for (const Order& order : page.value()) {
+        sale.holds[order.user].push_back({order.user, order.id, order.quantity});
+        sale.held += order.quantity;
+      }
+    }
+    for (;;) {
+      const auto page = load.nextEligible();
+      if (!page) return page.error();
+      if (page.value().empty()) break;
+      sale.eligible.insert(page.value().begin(), page.value().end());
+    }
+    sale.stock = load.voucher.settings.allocated - sale.held;
+    sales_[load.voucher.id] = std::move(sale);
+    return LoadOutcome::Loaded;
+  });
+}
+
+Result<SyncOutcome> FakeQualifier::sync(const Voucher& voucher, Deadline) {
+  return call("sync", [&]() -> Result<SyncOutcome> {
+    const auto found = sales_.find(voucher.id);
+    if (found == sales_.end()) return SyncOutcome::NotLoaded;
+    Sale& sale = found->second;
+    if (voucher.version <= sale.voucher.version) return SyncOutcome::NotNewer;
+    const std::int64_t stock = sale.stock + voucher.settings.allocated - sale.voucher.settings.allocated;
+    if (stock < 0) return SyncOutcome::StockTooLow;
+    sale.stock = stock;
+    sale.voucher = voucher;
+    return SyncOutcome::Applied;
+  });
+}
+
+Result<VoucherSnapshot> FakeQualifier::snapshot(VoucherId voucher, Deadline) {
+  return call("snapshot", [&]() -> Result<VoucherSnapshot> {
+    VoucherSnapshot seen;
+    const auto found = sales_.find(voucher);
+    if (found == sales_.end()) return seen;
+    const Sale& sale = found->second;
+    seen.loaded = true;
+    seen.version = sale.voucher.version;
+    seen.allocated = sale.voucher.settings.allocated;
+    seen.stock = sale.stock;
+    seen.held = sale.held;
+    seen.state = sale.voucher.settings.state;
+    seen.holders = std::count_if(sale.holds.begin(), sale.holds.end(),
+                                 [](const auto& entry) { return !entry.second.empty(); });
+    return seen;
+  });
+}
+
+Result<std::vector<Hold>> FakeQualifier::holdsOf(VoucherId voucher, UserId user, Deadline) {
+  return call("holdsOf", [&]() -> Result<std::vector<Hold>> {
+    const auto sale = sales_.find(voucher);
+    if (sale == sales_.end()) return std::vector<Hold>();
+    const auto holds = sale->second.holds.find(user);
+    return holds == sale->second.holds.end() ? std::vector<Hold>() : holds->second;
+  });
+}
+
+Result<std::vector<Hold>> FakeQualifier::scanHolds(VoucherId voucher, std::string& cursor, Deadline) {
+  return call("scanHolds", [&]() -> Result<std::vector<Hold>> {
+    constexpr std::size_t kUsersInPage = 100;  // small, so that tests page
+    std::vector<Hold> page;
+    const auto sale = sales_.find(voucher);
+    const UserId after(std::stoll(cursor));
+    cursor = "0";
+    if (sale == sales_.end()) return page;
+    std::size_t users = 0;
+    for (auto entry = sale->second.holds.upper_bound(after); entry != sale->second.holds.end(); ++entry) {
+      if (users++ == kUsersInPage) break;
+      cursor = entry->first.text();
+      page.insert(page.end(), entry->second.begin(), entry->second.end());
+    }
+    if (users <= kUsersInPage) cursor = "0";
+    return page;
+  });
+}
+
+Status FakeQualifier::addEligible(VoucherId voucher, std::span<const UserId> users, Deadline) {
+  return call("addEligible", [&]() -> Status {
+    const auto sale = sales_.find(voucher);
+    if (sale == sales_.end()) return {ErrorCode::NotFound, "voucher is not loaded"};
+    sale->second.eligible.insert(users.begin(), users.end());
+    return {};
+  });
+}
+
+Result<std::vector<JournalEntry>> FakeQualifier::readJournal(const std::string& afterId, std::size_t max,
+                                                             Deadline) {
+  return call("readJournal", [&]() -> Result<std::vector<JournalEntry>> {
+    std::vector<JournalEntry> entries;
+    const std::uint64_t after = afterId.empty() ? 0 : std::stoull(afterId);
+    for (auto entry = journal_.upper_bound(after); entry != journal_.end() && entries.size() < max; ++entry) {
+      entries.push_back({std::to_string(entry->first) + "-0", entry->second});
+    }
+    return entries;
+  });
+}
+
+Result<std::size_t> FakeQualifier::settleJournal(std::span<const std::string> ids, Deadline) {
+  return call("settleJournal", [&]() -> Result<std::size_t> {
+    std::size_t existed = 0;
+    for (const std::string& id : ids) {
+      existed += journal_.erase(std::stoull(id));
+    }
+    return existed;
+  });
+}
+
+QualifierStats FakeQualifier::stats() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void FakeQualifier::append(const Admission& admission) { journal_[++lastEntry_] = admission; }
+
+void FakeQualifier::setJournal(bool on, std::size_t max) {
+  const std::lock_guard lock(mutex_);
+  journalOn_ = on;
+  journalMax_ = max;
+}
+
+void FakeQualifier::setDurability(Durability level) {
+  const std::lock_guard lock(mutex_);
+  durability_ = level;
+}
+
+void FakeQualifier::setClockSkew(milliseconds skew) {
+  const std::lock_guard lock(mutex_);
+  clockSkew_ = skew;
+}
+
+void FakeQualifier::restart(bool keepsData) {
+  if (!keepsData) flushAll();
+  const std::lock_guard lock(mutex_);
+  ++generation_;
+}
+
+void FakeQualifier::flushAll() {
+  const std::lock_guard lock(mutex_);
+  sales_.clear();
+  journal_.clear();
+  ++journalEpoch_;
+}
+
+void FakeQualifier::forgetHold(VoucherId voucher, UserId user) {
+  const std::lock_guard lock(mutex_);
+  Sale& sale = sales_.at(voucher);
+  for (const Hold& hold : sale.holds[user]) {
+    sale.stock += hold.quantity;
+    sale.held -= hold.quantity;
+  }
+  sale.holds.erase(user);
+}
+
+void FakeQualifier::setStock(VoucherId voucher, std::int64_t stock) {
+  const std::lock_guard lock(mutex_);
+  sales_.at(voucher).stock = stock;
+}
+
+void FakeQualifier::appendJournal(const Admission& admission) {
+  const std::lock_guard lock(mutex_);
+  append(admission);
+}
+
+std::vector<std::pair<std::uint64_t, Admission>> FakeQualifier::journalAfter(std::uint64_t entry) const {
+  const std::lock_guard lock(mutex_);
+  return {journal_.upper_bound(entry), journal_.end()};
+}
+
+void FakeQualifier::eraseJournal(std::uint64_t entry) {
+  const std::lock_guard lock(mutex_);
+  journal_.erase(entry);
+}
+
+std::uint64_t FakeQualifier::journalEpoch() const {
+  const std::lock_guard lock(mutex_);
+  return journalEpoch_;
+}
+
+std::uint64_t FakeQualifier::releasesCounted() const {
+  const std::lock_guard lock(mutex_);
+  return releases_;
+}
+
+}  // namespace sluice::test

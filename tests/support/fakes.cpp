@@ -1,0 +1,124 @@
+// The scripted failures of the fakes, and the three of them together; see fakes.h.
+#include "support/fakes.h"
+
+namespace sluice::test {
+
+void Faults::next(const std::string& call, ErrorCode code, FaultMoment moment, std::size_t times) {
+  const std::lock_guard lock(mutex_);
+  if (times > 0) scripts_[call].push_back({code, moment, times});
+}
+
+void Faults::always(const std::string& call, ErrorCode code, FaultMoment moment) {
+  const std::lock_guard lock(mutex_);
+  scripts_[call] = {Fault{code, moment, 0}};
+}
+
+void Faults::heal(const std::string& call) {
+  const std::lock_guard lock(mutex_);
+  if (call == "*") {
+    scripts_.clear();
+  } else {
+    scripts_.erase(call);
+  }
+}
+
+void Faults::onCall(std::function<void(std::string_view)> hook) {
+  const std::lock_guard lock(mutex_);
+  hook_ = std::move(hook);
+}
+
+std::size_t Faults::calls(const std::string& call) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = calls_.find(call);
+  return found == calls_.end() ? 0 : found->second;
+}
+
+std::optional<Faults::Fault> Faults::take(std::string_view call) {
+  std::function<void(std::string_view)> hook;
+  {
+    const std::lock_guard lock(mutex_);
+    ++calls_[std::string(call)];
+    hook = hook_;
+  }
+  if (hook) hook(call);
+  const std::lock_guard lock(mutex_);
+  for (const std::string_view name : {call, std::string_view("*")}) {
+    const auto script = scripts_.find(name);
+    if (script == scripts_.end() || script->second.empty()) continue;
+    const Fault fault = script->second.front();
+    if (fault.times == 1) script->second.pop_front();
+    if (fault.times > 1) --script->second.front().times;
+    return fault;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+FakeQueueOptions journalQueue(FakeQualifier& qualifier) {
+  FakeQueueOptions options;
+  options.traits.readsJournal = true;
+  options.journal = &qualifier;
+  return options;
+}
+
+void startAll(Fakes& fakes) {
+  (void)fakes.store.start(soon());
+  (void)fakes.qualifier.start(soon());
+  (void)fakes.queue.start(soon());
+  const auto health = fakes.qualifier.probe(soon());
+  if (health) fakes.qualifier.trust(health.value().identity);
+}
+
+}  // namespace
+
+Fakes::Fakes(bool start) : queue(clock, journalQueue(qualifier)) {
+  if (start) startAll(*this);
+}
+
+Fakes::Fakes(FakeQueueOptions options, bool start) : queue(clock, options) {
+  if (start) startAll(*this);
+}
+
+Voucher Fakes::sell(std::int64_t allocated, std::int32_t limitPerUser) {
+  VoucherSettings settings;
+  settings.title = "voucher";
+  settings.begin = clock.now() - std::chrono::hours(1);
+  settings.end = clock.now() + std::chrono::hours(24);
+  settings.limitPerUser = limitPerUser;
+  settings.allocated = allocated;
+  const Voucher voucher = store.createVoucher(VoucherId(), settings, soon()).value();
+  VoucherLoad load;
+  load.voucher = voucher;
+  load.nextLiveOrders = [] { return Result(std::vector<Order>()); };
+  load.nextEligible = [] { return Result(std::vector<UserId>()); };
+  (void)qualifier.load(load, soon());
+  return voucher;
+}
+
+Decision Fakes::ask(VoucherId voucher, OrderId order, UserId user, std::int32_t quantity) {
+  const QualifyRequest request{order, user, quantity, {}};
+  Decision decision;
+  const Status asked = qualifier.decide(voucher, {&request, 1}, clock.now(), {&decision, 1}, soon());
+  if (!asked) return decision;
+  if (decision.fresh && !queue.traits().readsJournal) {
+    const Admission admission{order, user, voucher, quantity, clock.now()};
+    if (queue.traits().reserves) (void)queue.reserve(1);
+    (void)queue.publish({&admission, 1}, soon());
+  }
+  return decision;
+}
+
+std::string Fakes::brokenLaws(VoucherId voucher) {
+  std::string broken = store.brokenLaws();
+  const auto snapshot = qualifier.snapshot(voucher, soon());
+  if (!snapshot) return broken;
+  const VoucherSnapshot& seen = snapshot.value();
+  if (seen.loaded && !seen.conserved()) {
+    broken += "CONSERVE_REDIS: stock " + std::to_string(seen.stock) + " + held " + std::to_string(seen.held) +
+              " is not allocated " + std::to_string(seen.allocated) + "\n";
+  }
+  return broken;
+}
+
+}  // namespace sluice::test

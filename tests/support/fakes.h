@@ -1,0 +1,339 @@
+// In-memory Qualifier, OrderQueue and OrderStore that obey the contract headers, and fail when a test says
+// so.
+//
+// They are exact where the contract is exact (verdict order, rules R1 to R5, conservation, isolation, limits)
+// and instant otherwise. Like the real ones they answer Unavailable before start() and Stopped after stop()
+// or close().
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sluice/operations.h"
+#include "sluice/order_queue.h"
+#include "sluice/order_store.h"
+#include "sluice/qualifier.h"
+
+#include "support/manual_clock.h"
+
+namespace sluice::test {
+
+enum class FaultMoment : std::uint8_t {
+  Before,  // nothing was done
+  After    // the work was done, its answer is lost
+};
+
+// The failures of one fake. A call is named as its function: "decide", "persist"; "*" is every call.
+class Faults {
+ public:
+  // The next `times` calls fail. Several scripts for one call are used up in order.
+  void next(const std::string& call, ErrorCode code, FaultMoment moment = FaultMoment::Before,
+            std::size_t times = 1);
+  // Every call fails until heal().
+  void always(const std::string& call, ErrorCode code, FaultMoment moment = FaultMoment::Before);
+  void heal(const std::string& call = "*");
+  // Runs at the beginning of each call, outside every lock of the fake: to block it, count it, or advance a
+  // clock.
+  void onCall(std::function<void(std::string_view call)> hook);
+  [[nodiscard]] std::size_t calls(const std::string& call) const;
+
+  // For the fakes: does `work` unless a failure stands before it.
+  template <typename Work>
+  auto run(std::string_view call, Work work) -> decltype(work()) {
+    const std::optional<Fault> fault = take(call);
+    if (fault && fault->moment == FaultMoment::Before)
+      return Error{fault->code, "scripted before " + std::string(call)};
+    auto result = work();
+    if (fault) return Error{fault->code, "scripted after " + std::string(call)};
+    return result;
+  }
+
+ private:
+  struct Fault {
+    ErrorCode code;
+    FaultMoment moment;
+    std::size_t times;  // 0: until healed
+  };
+  std::optional<Fault> take(std::string_view call);
+
+  mutable std::mutex mutex_;
+  std::map<std::string, std::deque<Fault>, std::less<>> scripts_;
+  std::map<std::string, std::size_t, std::less<>> calls_;
+  std::function<void(std::string_view)> hook_;
+};
+
+class FakeQualifier final : public Qualifier {
+ public:
+  Faults faults;
+
+  [[nodiscard]] Status start(Deadline deadline) override;
+  void stop() noexcept override;
+  [[nodiscard]] Result<QualifierHealth> probe(Deadline deadline) override;
+  void trust(const std::string& identity) override;
+  [[nodiscard]] Status decide(VoucherId voucher, std::span<const QualifyRequest> requests, UtcTime now,
+                              std::span<Decision> decisions, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders,
+                                                            Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> restore(std::span<const Order> liveOrders, Deadline deadline) override;
+  [[nodiscard]] Result<LoadOutcome> load(const VoucherLoad& load, Deadline deadline) override;
+  [[nodiscard]] Result<SyncOutcome> sync(const Voucher& voucher, Deadline deadline) override;
+  [[nodiscard]] Result<VoucherSnapshot> snapshot(VoucherId voucher, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Hold>> holdsOf(VoucherId voucher, UserId user, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Hold>> scanHolds(VoucherId voucher, std::string& cursor,
+                                                    Deadline deadline) override;
+  [[nodiscard]] Status addEligible(VoucherId voucher, std::span<const UserId> users,
+                                   Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(const std::string& afterId, std::size_t max,
+                                                              Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> settleJournal(std::span<const std::string> ids,
+                                                  Deadline deadline) override;
+  [[nodiscard]] QualifierStats stats() const noexcept override;
+
+  // What tests do behind its back.
+  void setJournal(bool on, std::size_t max = 1000000);
+  void setDurability(Durability level);
+  void setClockSkew(milliseconds skew);
+  void restart(bool keepsData);                     // another identity, not trusted until trust() names it
+  void flushAll();                                  // FLUSHALL: same identity, no keys
+  void forgetHold(VoucherId voucher, UserId user);  // as if Redis had lost its last seconds
+  void setStock(VoucherId voucher, std::int64_t stock);  // breaks conservation
+  // What a queue that reads the journal does; no scripted failure applies.
+  void appendJournal(const Admission& admission);
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, Admission>> journalAfter(std::uint64_t entry) const;
+  void eraseJournal(std::uint64_t entry);
+  [[nodiscard]] std::uint64_t journalEpoch() const;     // rises when the journal was lost
+  [[nodiscard]] std::uint64_t releasesCounted() const;  // holds that release() removed
+
+ private:
+  struct Sale {
+    Voucher voucher;
+    std::int64_t stock = 0;
+    std::int64_t held = 0;
+    std::map<UserId, std::vector<Hold>> holds;
+    std::set<UserId> eligible;
+    std::map<std::pair<UserId, std::string>, Hold> keys;
+  };
+  Decision decideOne(Sale& sale, const QualifyRequest& request, UtcTime now);
+  static std::optional<Decision> repeated(const Sale& sale, const QualifyRequest& request);
+  static std::optional<Verdict> refusal(const Sale& sale, const QualifyRequest& request, UtcTime now);
+  void append(const Admission& admission);
+  template <typename Work>
+  auto call(std::string_view name, Work work) -> decltype(work());
+
+  mutable std::mutex mutex_;
+  bool started_ = false;
+  bool stopped_ = false;
+  bool journalOn_ = true;
+  std::size_t journalMax_ = 1000000;
+  std::uint64_t generation_ = 1;
+  std::string trusted_;
+  Durability durability_ = Durability::L1;
+  milliseconds clockSkew_{0};
+  std::map<VoucherId, Sale> sales_;
+  std::map<std::uint64_t, Admission> journal_;
+  std::uint64_t lastEntry_ = 0;
+  std::uint64_t journalEpoch_ = 1;
+  std::uint64_t releases_ = 0;
+  QualifierStats stats_;
+};
+
+struct FakeQueueOptions {
+  QueueTraits traits{
+      .durable = true, .delayedRetry = true, .leaseExtend = true, .multiProcess = true, .inspectable = true};
+  std::size_t capacity = 1000000;
+  FakeQualifier* journal = nullptr;  // required by, and only with, traits.readsJournal
+};
+
+class FakeQueue final : public OrderQueue {
+ public:
+  Faults faults;
+  explicit FakeQueue(const Clock& clock, FakeQueueOptions options = {}) : clock_(clock), options_(options) {}
+
+  [[nodiscard]] const QueueTraits& traits() const noexcept override { return options_.traits; }
+  [[nodiscard]] Status start(Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> reserve(std::size_t wanted) override;
+  void unreserve(std::size_t places) noexcept override;
+  [[nodiscard]] Status publish(std::span<const Admission> admissions, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max,
+                                                      Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<SettleOutcome>> settle(std::size_t slot,
+                                                          std::span<const Settlement> settlements,
+                                                          Deadline deadline) override;
+  [[nodiscard]] Status extend(std::size_t slot, std::span<const DeliveryToken> tokens,
+                              Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> drain(Deadline deadline) override;
+  void close() noexcept override;
+  [[nodiscard]] Result<QueueStats> stats(Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<DeadLetter>> deadLetters(const std::string& afterId, std::size_t max,
+                                                            Deadline deadline) override;
+  [[nodiscard]] Result<std::optional<DeadLetter>> findDeadLetter(const std::string& id,
+                                                                 Deadline deadline) override;
+  [[nodiscard]] Status replayDeadLetter(const std::string& id, Deadline deadline) override;
+  [[nodiscard]] Status removeDeadLetter(const std::string& id, Deadline deadline) override;
+
+  // What tests do behind its back.
+  void abandon();  // the holder died: what was delivered comes again, old tokens are stale
+  void injectUndecodable(const std::string& bytes);  // dead-lettered, as a plugin does
+  [[nodiscard]] std::size_t reserved() const;
+
+ private:
+  struct Message {
+    Admission admission;
+    std::uint64_t journalEntry = 0;
+    std::uint32_t deliveries = 0;
+    std::uint32_t failures = 0;
+    SteadyTime due{};
+    UtcTime queuedAt{};
+  };
+  std::vector<Delivery> takeDue(std::size_t slot, std::size_t max);
+  SettleOutcome settleOne(std::size_t slot, const Settlement& settlement);
+  void bury(const Message& message, const std::string& reason);
+  void pullJournal();
+  std::size_t handBack();
+  template <typename Work>
+  auto call(std::string_view name, Work work) -> decltype(work());
+
+  const Clock& clock_;
+  const FakeQueueOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool started_ = false;
+  bool draining_ = false;
+  bool closed_ = false;
+  std::size_t reserved_ = 0;
+  std::deque<Message> ready_;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::size_t, Message>>
+      inFlight_;  // (epoch, number) -> slot, message
+  std::uint64_t epoch_ = 1;
+  std::uint64_t lastToken_ = 0;
+  std::map<std::string, DeadLetter> dead_;
+  std::uint64_t lastDead_ = 0;
+  std::uint64_t journalCursor_ = 0;
+  std::uint64_t journalEpoch_ = 1;
+  QueueStats stats_;
+};
+
+class FakeStore final : public OrderStore {
+ public:
+  Faults faults;
+
+  [[nodiscard]] Status start(Deadline deadline) override;
+  [[nodiscard]] Status migrate(Deadline deadline) override;
+  void close() noexcept override;
+  [[nodiscard]] Result<std::string> durability(Deadline deadline) override;
+
+  [[nodiscard]] Result<Voucher> createVoucher(VoucherId id, const VoucherSettings& settings,
+                                              Deadline deadline) override;
+  [[nodiscard]] Result<Voucher> updateVoucher(VoucherId id, std::int64_t expectedVersion,
+                                              const VoucherSettings& settings, Deadline deadline) override;
+  [[nodiscard]] Result<std::optional<Voucher>> findVoucher(VoucherId id, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Voucher>> listVouchers(VoucherId after, std::size_t max,
+                                                          Deadline deadline) override;
+  [[nodiscard]] Status addEligible(VoucherId voucher, std::span<const UserId> users,
+                                   Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<UserId>> listEligible(VoucherId voucher, UserId after, std::size_t max,
+                                                         Deadline deadline) override;
+
+  [[nodiscard]] Result<std::vector<PersistOutcome>> persist(std::span<const Admission> admissions,
+                                                            UtcTime now, UtcTime payBy,
+                                                            Deadline deadline) override;
+  [[nodiscard]] Result<Change> pay(OrderId order, UtcTime now, Deadline deadline) override;
+  [[nodiscard]] Result<Change> cancel(const CancelRequest& request, UtcTime now, Deadline deadline) override;
+  [[nodiscard]] Result<Change> refund(OrderId order, UtcTime now, Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> expire(UtcTime now, std::size_t max, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Order>> unreleased(std::size_t max, Deadline deadline) override;
+  [[nodiscard]] Status markReleased(std::span<const OrderId> orders, UtcTime now, Deadline deadline) override;
+  [[nodiscard]] Result<std::optional<Order>> findOrder(OrderId order, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Order>> findOrders(std::span<const OrderId> orders,
+                                                      Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Order>> listOrders(VoucherId voucher, UserId user,
+                                                      std::optional<OrderStatus> status, OrderId after,
+                                                      std::size_t max, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Order>> recentOrders(milliseconds window, OrderId after, std::size_t max,
+                                                        Deadline deadline) override;
+
+  [[nodiscard]] Result<ProcessLease> leaseProcess(const std::string& name, milliseconds duration, UtcTime now,
+                                                  Deadline deadline) override;
+  [[nodiscard]] Result<ProcessLease> renewProcess(const ProcessLease& lease, milliseconds duration,
+                                                  UtcTime now, std::span<const AdmissionCount> counts,
+                                                  Deadline deadline) override;
+  [[nodiscard]] Status endProcess(const ProcessLease& lease, UtcTime now,
+                                  std::span<const AdmissionCount> counts, Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<ProcessLease>> listProcesses(Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<VoucherTotals>> totals(VoucherId after, std::size_t max,
+                                                          Deadline deadline) override;
+
+  // What tests do behind its back.
+  void setSchema(bool migrated) {
+    migrated_ = migrated;
+  }                            // false: start() answers Misconfigured until migrate()
+  void poison(OrderId order);  // a persist that has this order in its batch answers Internal
+  void stealLease(std::int32_t number, UtcTime now);  // another holder took the number
+  // Every law of the header that the rows break, one a line; empty when all hold.
+  [[nodiscard]] std::string brokenLaws() const;
+
+ private:
+  PersistOutcome persistOne(const Admission& admission, UtcTime now, UtcTime payBy);
+  Order& insert(const Admission& admission, OrderStatus status, DeadReason reason, UtcTime now);
+  void die(Order& row, OrderStatus status, DeadReason reason, UtcTime now);
+  Change change(Order& row, OrderStatus from, OrderStatus to, DeadReason reason, UtcTime now);
+  std::int64_t livePieces(VoucherId voucher, UserId user) const;
+  VoucherTotals totalsOf(const Voucher& voucher) const;
+  void record(const ProcessLease& lease, std::span<const AdmissionCount> counts);
+  template <typename Work>
+  auto call(std::string_view name, Work work) -> decltype(work()) {
+    return faults.run(name, [&]() -> decltype(work()) {
+      const std::lock_guard lock(mutex_);
+      if (closed_) return Error{ErrorCode::Stopped, "store is closed"};
+      if (!started_) return Error{ErrorCode::Unavailable, "store is not started"};
+      return work();
+    });
+  }
+
+  mutable std::mutex mutex_;
+  bool started_ = false;
+  bool closed_ = false;
+  bool migrated_ = true;
+  std::map<VoucherId, Voucher> vouchers_;
+  std::map<VoucherId, std::set<UserId>> eligible_;
+  std::map<OrderId, Order> orders_;
+  std::set<OrderId> poisoned_;
+  std::map<std::int32_t, ProcessLease> processes_;
+  std::uint64_t lastLease_ = 0;
+  std::map<std::pair<std::string, VoucherId>, std::int64_t> admitted_;  // by lease token
+};
+
+// All three together, started, with a manual clock.
+struct Fakes {
+  ManualClock clock;
+  SeededRandom random{1};
+  FakeQualifier qualifier;
+  FakeStore store;
+  FakeQueue queue;
+
+  // The queue reads the journal, as queue_stream does; `start` false leaves all three unstarted.
+  explicit Fakes(bool start = true);
+  explicit Fakes(FakeQueueOptions options, bool start = true);
+
+  [[nodiscard]] Parts parts(Log& log = noLog()) { return {qualifier, queue, store, clock, random, log}; }
+  // A voucher on sale now, in store and qualifier.
+  Voucher sell(std::int64_t allocated, std::int32_t limitPerUser = 1);
+  // Asks the qualifier for one order; publishes what was admitted where the queue does not read the journal.
+  Decision ask(VoucherId voucher, OrderId order, UserId user, std::int32_t quantity = 1);
+  // DESIGN section 11 "always", of store and qualifier; one broken law a line, empty when all hold.
+  [[nodiscard]] std::string brokenLaws(VoucherId voucher);
+};
+
+[[nodiscard]] inline Deadline soon() noexcept { return Deadline::in(milliseconds(5000)); }
+
+}  // namespace sluice::test
