@@ -18,7 +18,7 @@ function(sluice_plugin)
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_NAME}_objects)
   target_link_options(${ARG_NAME} PRIVATE
     -Wl,-z,now "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin_exports.map"
-    $<$<STREQUAL:${SLUICE_SANITIZE},>:-Wl,-z,defs>)  # clang leaves the sanitizer runtime to the executable
+    $<$<NOT:$<BOOL:${SLUICE_SANITIZE}>>:-Wl,-z,defs>)  # clang leaves the sanitizer runtime to the executable
   set_target_properties(${ARG_NAME} PROPERTIES PREFIX ""
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/plugins" INSTALL_RPATH "$ORIGIN/../lib")
 endfunction()

@@ -24,8 +24,7 @@ find_package(Threads REQUIRED)
 target_link_libraries(sluice_options INTERFACE Threads::Threads)
 if(SLUICE_SANITIZE)
   target_compile_options(sluice_options INTERFACE
-    -fsanitize=${SLUICE_SANITIZE} -fno-omit-frame-pointer -g1 -O1
-    $<$<STREQUAL:${SLUICE_SANITIZE},address,undefined>:-fno-sanitize-recover=all>)
+    -fsanitize=${SLUICE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1 -O1)
   target_link_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE})
 endif()
 find_program(SLUICE_CCACHE ccache)

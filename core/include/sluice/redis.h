@@ -128,7 +128,8 @@ class RedisConnection {
   // Makes a blocked call on this connection fail at once; from any thread.
   void interrupt() noexcept;
 
-  // A number of the owner's, 0 at first: the qualifier notes here which server it found behind the connection.
+  // A number of the owner's, 0 at first: the qualifier notes here which server it found behind the
+  // connection.
   [[nodiscard]] std::uint64_t tag() const noexcept { return tag_; }
   void setTag(std::uint64_t tag) noexcept { tag_ = tag; }
 

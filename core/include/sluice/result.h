@@ -79,12 +79,11 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {
-  }  // NOLINT(google-explicit-constructor): `return value;`
-  Result(Error error)
-      : state_(std::in_place_index<1>, std::move(error)) {
-  }  // NOLINT(google-explicit-constructor): `return error;`
+  // Implicit, so that `return value;` and `return error;` read as they are meant.
+  // NOLINTNEXTLINE(google-explicit-constructor): see above
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): see above
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
   Result(ErrorCode code, std::string text) : state_(std::in_place_index<1>, Error{code, std::move(text)}) {}
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
@@ -103,8 +102,8 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error)
-      : error_(std::move(error)), ok_(false) {}  // NOLINT(google-explicit-constructor): `return error;`
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit, so that `return error;` reads as it is meant
+  Result(Error error) : error_(std::move(error)), ok_(false) {}
   Result(ErrorCode code, std::string text) : error_{code, std::move(text)}, ok_(false) {}
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }

@@ -36,7 +36,7 @@ std::string findProgram(const std::string& name) {
   std::string rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   while (!rest.empty()) {
     const std::size_t end = rest.find(':');
-    const std::string candidate = rest.substr(0, end) + "/" + name;
+    std::string candidate = rest.substr(0, end) + "/" + name;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
     rest = end == std::string::npos ? std::string() : rest.substr(end + 1);
   }
@@ -54,7 +54,8 @@ void prepareEnvironment(const ChildOptions& options, Prepared& prepared) {
     if (!replaced) prepared.environmentTexts.emplace_back(text);
   }
   for (const auto& [key, value] : options.environment) {
-    prepared.environmentTexts.push_back(key + "=" + value);
+    prepared.environmentTexts.push_back(key);
+    prepared.environmentTexts.back().append("=").append(value);
   }
   for (std::string& text : prepared.environmentTexts) {
     prepared.environment.push_back(text.data());
@@ -95,8 +96,8 @@ void redirectInChild(const ChildOptions& options, int outputWrite, int errorPipe
   }
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none,
-              nullptr);  // a server blocks signals in its threads; the mask would be inherited
+  // A server blocks signals in its threads; the mask would be inherited. The child has one thread.
+  sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): see above
   execve(prepared.program.c_str(), prepared.arguments.data(), prepared.environment.data());
   failInChild(errorPipe);
 }
