@@ -1,0 +1,118 @@
+// See server_process.h.
+#include "support/server_process.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include <poll.h>
+#include <unistd.h>
+
+namespace sluice::test {
+
+namespace {
+
+constexpr const char* kAdminToken = "0123456789abcdef0123456789abcdef";
+
+std::string fileText(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+}  // namespace
+
+ServerProcess::ServerProcess(Sets sets) : sets_(std::move(sets)) {
+  bool redisGiven = false;
+  for (const auto& [key, value] : sets_) {
+    redisGiven = redisGiven || key.rfind("redis.", 0) == 0;
+  }
+  if (!redisGiven) sets_.emplace_back("redis.embedded", "true");
+}
+
+std::vector<std::string> ServerProcess::commandLine(const std::vector<std::string>& command) const {
+  std::vector<std::string> line = {SLUICE_BINARY, "--set", "data.dir=" + folder_.file("data"), "--set",
+                                   "http.port=0"};
+  for (const auto& [key, value] : sets_) {
+    line.insert(line.end(), {"--set", key + "=" + value});
+  }
+  line.insert(line.end(), command.begin(), command.end());
+  return line;
+}
+
+void ServerProcess::start(const Sets& more) {
+  const Sets before = sets_;
+  sets_.insert(sets_.end(), more.begin(), more.end());
+  ChildOptions options;
+  options.arguments = commandLine({"serve"});
+  sets_ = before;
+  options.environment = {{"SLUICE_ADMIN_TOKEN", kAdminToken}};
+  options.outputFile = folder_.file("server.log");
+  options.outputPipe = true;
+  auto started = ChildProcess::start(options);
+  if (!started) throw std::runtime_error(started.error().text);
+  process_ = std::move(started).take();
+  std::string output;
+  const Deadline deadline = Deadline::in(milliseconds(30000));
+  const std::string announcement = "ready on http://127.0.0.1:";
+  while (output.find(announcement) == std::string::npos || output.back() != '\n') {
+    pollfd watched{process_->output(), POLLIN, 0};
+    char buffer[1024];
+    const auto n = poll(&watched, 1, static_cast<int>(deadline.remaining().count())) > 0
+                       ? read(process_->output(), buffer, sizeof buffer)
+                       : 0;
+    if (n <= 0) throw std::runtime_error("the server does not come up: " + output + log());
+    output.append(buffer, static_cast<std::size_t>(n));
+  }
+  port_ =
+      static_cast<std::uint16_t>(std::atoi(output.c_str() + output.find(announcement) + announcement.size()));
+}
+
+void ServerProcess::kill() {
+  process_->signal(SIGKILL);
+  static_cast<void>(process_->wait(Deadline::in(milliseconds(10000))));
+}
+
+int ServerProcess::terminate() { return process_->end(milliseconds(30000)); }
+void ServerProcess::freeze() { process_->signal(SIGSTOP); }
+void ServerProcess::resume() { process_->signal(SIGCONT); }
+std::string ServerProcess::log() const { return fileText(folder_.file("server.log")); }
+void ServerProcess::nap() { std::this_thread::sleep_for(milliseconds(20)); }
+
+HttpReply ServerProcess::get(const std::string& path, const HttpHeaders& headers) const {
+  return http(port_, "GET", path, headers);
+}
+
+HttpReply ServerProcess::admin(const std::string& method, const std::string& path,
+                               const std::string& body) const {
+  return http(port_, method, path, {{"Authorization", std::string("Bearer ") + kAdminToken}}, body);
+}
+
+HttpReply ServerProcess::order(std::int64_t voucher, std::int64_t user, const std::string& body) const {
+  return http(port_, "POST", "/api/v1/vouchers/" + std::to_string(voucher) + "/orders",
+              {{"X-User-Id", std::to_string(user)}}, body);
+}
+
+void ServerProcess::createVoucher(std::int64_t id, std::int64_t stock, int limitPerUser) const {
+  const auto created = command({"voucher", "create", "--id", std::to_string(id), "--title", "Test voucher",
+                                "--stock", std::to_string(stock), "--limit", std::to_string(limitPerUser),
+                                "--begin", "-1h", "--end", "+1h", "--load"});
+  if (created.exitCode != 0) throw std::runtime_error("voucher create: " + created.output);
+}
+
+ServerProcess::CommandResult ServerProcess::command(const std::vector<std::string>& arguments) const {
+  const TempFolder out;
+  ChildOptions options;
+  options.arguments = commandLine(arguments);
+  options.outputFile = out.file("output");
+  auto started = ChildProcess::start(options);
+  if (!started) throw std::runtime_error(started.error().text);
+  const auto code = started.value()->wait(Deadline::in(milliseconds(60000)));
+  return {code.value_or(-1), fileText(options.outputFile)};
+}
+
+}  // namespace sluice::test
