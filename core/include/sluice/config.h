@@ -1,14 +1,15 @@
 // Configuration: read from layers, checked as a whole.
 //
 // Role:      layers, later over earlier: defaults of the tables, one or more .properties files, the
-// environment (SLUICE_HTTP_PORT is
-//            http.port), --set key=value. All faults are reported together, each with its layer and the
-//            nearest name.
+//            environment (SLUICE_HTTP_PORT is http.port), --set key=value. All faults are reported together,
+//            each with its layer and the nearest name.
 // Keys:      the program's own table (coreOptions), `queue` and `store` name the plugins, `queue.<name>.*`
-// and `store.<name>.*` are
-//            checked against the table of that plugin.
+//            and `store.<name>.*` are checked against the table of that plugin, also where another one is
+//            selected.
+// Files:     `key = value`, `#` begins a comment line. Lines that could be read in two ways are refused:
+//            without `=`, with a backslash or `${`, a key given twice. Values are never expanded.
 // Secrets:   an option marked secret may not stand in a file or on the command line: environment, or
-// `<key>.file`.
+//            `<key>.file`.
 #pragma once
 
 #include <map>
@@ -61,17 +62,20 @@ class Config {
   struct Line {
     std::string key;
     std::string value;
-    std::string origin;  // "default", a file's name, "environment", "--set"
+    std::string origin;  // "default", "sale.properties:12", "environment SLUICE_HTTP_PORT", "--set"
   };
   [[nodiscard]] std::vector<Line> show() const;
 
  private:
+  friend class ConfigReader;
   OptionMap core_;
   OptionMap queueOptions_;
   OptionMap storeOptions_;
   const PluginDescriptor* queuePlugin_ = nullptr;
   const PluginDescriptor* storePlugin_ = nullptr;
-  std::map<std::string, std::string> origins_;
+  std::string dataDir_;  // absolute since reading: the program may change its folder later
+  std::string pluginFolder_;
+  std::map<std::string, std::string> origins_;  // key -> layer, where it is not the default
 };
 
 // Where plugins are when `plugins.dir` is not set: ../plugins beside the running executable's folder.

@@ -83,6 +83,7 @@ struct StoreContext {
   std::string dataDir;  // absolute; for stores that keep files
 };
 
+// The first five fields keep their places in every ABI, so that a mismatch can be named in full.
 struct PluginDescriptor {
   std::uint64_t magic;  // kPluginMagic
   std::uint32_t abi;    // kPluginAbi

@@ -1,0 +1,34 @@
+// Reads one .properties file strictly: what two readers could understand differently is refused with its
+// line.
+//
+// Role:     Poco's PropertyFileConfiguration parses; before it, a scan refuses what Poco would accept in
+// silence: a line without `=`, `:`
+//           as separator, backslashes (escapes, continued lines), `${...}` (expanded by some readings), a key
+//           given twice.
+// Limits:   1 MiB a file, 4 KiB a line.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <Poco/AutoPtr.h>
+#include <Poco/Util/AbstractConfiguration.h>
+
+#include "sluice/options.h"
+
+namespace sluice {
+
+struct PropertyFile {
+  Poco::AutoPtr<Poco::Util::AbstractConfiguration> values;  // null where the file cannot be read
+  std::map<std::string, std::size_t> lines;                 // key -> line
+};
+
+// Appends a fault for each bad line, without its content (it may hold a secret); the good lines are read all
+// the same.
+[[nodiscard]] PropertyFile readPropertyFile(const std::string& path, std::vector<ConfigFault>& faults);
+
+// Lower case letters and digits in parts joined by dots: "http.port".
+[[nodiscard]] bool isOptionKey(std::string_view key) noexcept;
+
+}  // namespace sluice
