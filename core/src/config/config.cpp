@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "sluice/embedded_redis.h"
+
 #include "config/config_reader.h"
 
 namespace sluice {
@@ -59,7 +61,7 @@ RedisTarget Config::redisTarget() const {
   RedisTarget target;
   target.connectTimeout = core_.duration("redis.connect.timeout");
   if (core_.boolean("redis.embedded")) {
-    target.socketPath = dataDir_ + "/redis.sock";
+    target.socketPath = EmbeddedRedis::socketPath(dataDir_);
     return target;
   }
   target.socketPath = core_.text("redis.socket");
