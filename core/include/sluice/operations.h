@@ -51,12 +51,15 @@ class Orders {
   // (paid, refunded). Cancelling what is cancelled answers the row.
   [[nodiscard]] Result<OrderView> cancel(OrderId order, VoucherId voucher, UserId user, DeadReason reason,
                                          Deadline deadline);
+  // Only the user's own order. Paying what is paid answers the row.
   [[nodiscard]] Result<OrderView> pay(OrderId order, UserId user, Deadline deadline);
+  // For operators. Refunding what is refunded answers the row.
   [[nodiscard]] Result<OrderView> refund(OrderId order, Deadline deadline);
 
  private:
-  Result<std::optional<Admission>> findHeld(OrderId order, VoucherId voucher, UserId user, Deadline deadline);
-  void releaseNow(const Order& dead, Deadline deadline) noexcept;
+  Result<std::optional<OrderView>> findStored(OrderId order, UserId user, Deadline deadline);
+  Result<std::optional<OrderView>> findHeld(OrderId order, VoucherId voucher, UserId user, Deadline deadline);
+  Error missing(OrderId order, VoucherId voucher, UserId user, Deadline deadline);
   Parts parts_;
 };
 
@@ -96,7 +99,6 @@ class Vouchers {
   [[nodiscard]] Result<std::vector<VoucherView>> list(VoucherId after, std::size_t max, Deadline deadline);
 
  private:
-  Status releaseDeadOf(VoucherId id, UtcTime since, Deadline deadline);
   Parts parts_;
 };
 

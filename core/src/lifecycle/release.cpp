@@ -52,6 +52,15 @@ Release releaseHolds(Parts parts, std::span<const Order> dead, Deadline deadline
   return release;
 }
 
+void releaseNow(Parts parts, const Order& dead, Deadline deadline) {
+  if (dead.releasedAt) return;
+  // Redis away must not hold up the answer about a row that is written already.
+  constexpr milliseconds kCourtesy{500};
+  const Deadline soon = deadline.orSooner(kCourtesy);
+  const Release release = releaseHolds(parts, {&dead, 1}, soon);
+  if (!release.done.empty()) (void)parts.store.markReleased(release.done, parts.clock.now(), soon);
+}
+
 namespace {
 
 struct PageDone {

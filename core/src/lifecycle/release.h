@@ -29,4 +29,8 @@ struct Release {
 // not keep the others from it. Requires (rule R2): the store has each of these rows, dead.
 [[nodiscard]] Release releaseHolds(Parts parts, std::span<const Order> dead, Deadline deadline);
 
+// Spares a user the wait for the next step of the outbox: releases and marks one dead row at once. What fails
+// here is left to that step, so there is nothing to answer.
+void releaseNow(Parts parts, const Order& dead, Deadline deadline);
+
 }  // namespace sluice::lifecycle
