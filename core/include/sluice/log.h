@@ -1,10 +1,12 @@
 // Log: the narrow door through which core and plugins write lines for people.
 //
-// Role:     the program gives one Log to everything; its implementation hands lines to an asynchronous
-// writer. Threads:  every call from any thread; never blocks on the writer (lines beyond its buffer are
-// dropped and counted). Limits:   a line is cut at 1 KiB; control characters are escaped. Callers put no
-// secrets and no personal data (user ids, keys) in
-//           a line; order and voucher ids may appear. There is no line per refused request.
+// Role:     the program gives one Log to everything; its implementation (program_log.h) hands lines to an
+//           asynchronous writer.
+// Threads:  every call from any thread; never blocks on the writer (lines beyond its buffer are dropped and
+//           counted).
+// Limits:   a line is cut at 1 KiB; control characters are escaped. Callers put no secrets and no personal
+//           data (user ids, keys) in a line; order and voucher ids may appear. There is no line per refused
+//           request.
 #pragma once
 
 #include <cstdint>
