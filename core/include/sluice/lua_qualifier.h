@@ -14,7 +14,7 @@
 namespace sluice {
 
 struct LuaQualifierOptions {
-  RedisTarget target;
+  RedisTarget target = {};
   std::string keyPrefix = "sluice";     // "sluice" gives keys like "sluice:{0}:voucher:17"
   bool journal = true;                  // off: admissions are not appended; the caller carries them itself
   std::int64_t journalMax = 1'000'000;  // entries; from there on requests are Busy and take no stock

@@ -125,6 +125,8 @@ class RedisConnection {
   [[nodiscard]] bool broken() const noexcept { return broken_; }
   // Whether an idle connection still is what it seems: open, with nothing to read.
   [[nodiscard]] bool quiet() const noexcept;
+  // Its owner does not want it any more, e.g. because it leads to a server of the past: it counts as broken.
+  void abandon() noexcept { broken_ = true; }
   // Makes a blocked call on this connection fail at once; from any thread.
   void interrupt() noexcept;
 
