@@ -251,7 +251,7 @@ Status FakeStore::markReleased(std::span<const OrderId> orders, UtcTime now, Dea
     for (const OrderId order : orders) {
       const auto row = orders_.find(order);
       if (row == orders_.end() || isLive(row->second.status) || row->second.releasedAt) continue;
-      row->second.releasedAt = now;
+      row->second.releasedAt = row->second.updatedAt = now;
     }
     return {};
   });

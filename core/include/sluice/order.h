@@ -64,7 +64,7 @@ struct Order {
   DeadReason reason = DeadReason::None;
   UtcTime admittedAt;
   UtcTime storedAt;
-  UtcTime updatedAt;
+  UtcTime updatedAt;                  // last change of status, or the mark of the release
   std::optional<UtcTime> payBy;       // set while PendingPayment
   std::optional<UtcTime> releasedAt;  // dead rows: when its hold was released
 };

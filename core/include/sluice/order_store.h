@@ -1,23 +1,22 @@
 // OrderStore: decides each order once, in a transaction, and keeps vouchers and rows.
 //
 // Role:      implemented by the store plugins; called by fulfilment (persist), lifecycle (cancel, expire,
-// release marks), operators
-//            and the audit. The row is the outbox: a dead row whose releasedAt is empty still owes its stock
-//            to Redis.
+//            release marks), operators and the audit. The row is the outbox: a dead row whose releasedAt is
+//            empty still owes its stock to Redis.
 // Threads:   every call from any thread.
 // Lifetime:  construction is inert; start() opens; close() is idempotent. The destructor closes.
 // Blocking:  every call is bounded by its Deadline.
 // Delivery:  a call that answers ok is committed, as durable as durability() says.
 // Errors:    Unavailable (nothing happened, repeat it: lock, deadlock, server away, read-only, disk full),
-// OutcomeUnknown (the commit's
-//            answer was lost; repeating the call is safe), Misconfigured (schema missing, newer or foreign),
-//            InvalidArgument, NotFound, Conflict, Stopped. No text holds row values or passwords.
-// Limits:    limits::kReceiveBatchMax rows in a persist, limits::kPageMax in a page.
+//            OutcomeUnknown (the commit's answer was lost; repeating the call is safe), Misconfigured (schema
+//            missing, newer or foreign), InvalidArgument, NotFound, Conflict, Stopped. No text holds row
+//            values or passwords.
+// Limits:    1 to limits::kReceiveBatchMax rows in a persist; at most limits::kPageMax in a page, more are
+//            InvalidArgument.
 // Law:       R1 exactly one row an order id, decided once; a refusal is a row too. R3 cancelling what has no
-// row inserts the dead row.
-//            Same lock order (vouchers by id) in persist, cancel, expire, refund. Conservation: remaining +
-//            live pieces = allocated, remaining >= 0, a user's live pieces <= limit, in every committed
-//            state.
+//            row inserts the dead row. Same lock order (vouchers by id) in persist, cancel, expire, refund.
+//            Conservation: remaining + live pieces = allocated, remaining >= 0, a user's live pieces <=
+//            limit, in every committed state.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +33,10 @@
 namespace sluice {
 
 enum class PersistKind : std::uint8_t {
-  Stored,         // a new live row
-  Rejected,       // a new dead row; `reason` says why
-  Already,        // the id has a row; `status` and `reason` are its own (rule R5: a success)
-  Conflict,       // the id has a row of another user, voucher or quantity: the message is wrong, nothing was
-                  // changed
+  Stored,    // a new live row
+  Rejected,  // a new dead row; `reason` says why
+  Already,   // the id has a row; `status` and `reason` are its own (rule R5: a success)
+  Conflict,  // the id has a row of another user, voucher or quantity: the message is wrong, nothing changed
   UnknownVoucher  // the store has no such voucher: a fault of configuration, nothing was changed
 };
 
@@ -47,6 +45,7 @@ struct PersistOutcome {
   OrderStatus status = OrderStatus::PendingPayment;
   DeadReason reason = DeadReason::None;
   bool released = false;  // the row is dead and its hold was released before
+  friend bool operator==(const PersistOutcome&, const PersistOutcome&) = default;
 };
 
 // The answer of a change by compare-and-set: the row as it is now, and whether this call changed it.
@@ -76,10 +75,10 @@ struct VoucherTotals {
   Voucher voucher;
   std::int64_t livePieces = 0;
   std::int64_t rows = 0;  // all rows, live and dead
-  std::int64_t usersOverLimit =
-      0;  // users whose live pieces exceed the limit; 0 unless a defect or a lowered limit
+  // Users whose live pieces exceed the limit; 0 unless a defect or a lowered limit.
+  std::int64_t usersOverLimit = 0;
   std::int64_t unreleasedRows = 0;     // dead rows whose stock Redis has not got back
-  std::int64_t countedAdmissions = 0;  // what the servers counted, see countAdmissions
+  std::int64_t countedAdmissions = 0;  // what the servers counted, see renewProcess
 };
 
 // One voucher's admissions of one process, since its lease began; absolute, so that repeating is harmless.
@@ -170,6 +169,7 @@ class OrderStore {
   // Ends the lease now; the number is free for ids after `now`. Records the counts.
   [[nodiscard]] virtual Status endProcess(const ProcessLease& lease, UtcTime now,
                                           std::span<const AdmissionCount> counts, Deadline deadline) = 0;
+  // By number; those that have run out too.
   [[nodiscard]] virtual Result<std::vector<ProcessLease>> listProcesses(Deadline deadline) = 0;
 
   // --- audit ---
