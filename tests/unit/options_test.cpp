@@ -3,13 +3,14 @@
 #include "sluice/options.h"
 
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+
+#include "support/temp_folder.h"
 
 namespace sluice {
 namespace {
@@ -55,22 +56,16 @@ std::string faultOf(const std::string& key, const std::string& value) {
   return joined(faults);
 }
 
-// A file in a folder of its own, gone with the object.
 class SecretFile {
  public:
   SecretFile(const std::string& content, mode_t mode) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-secret-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     std::ofstream(path()) << content;
     EXPECT_EQ(::chmod(path().c_str(), mode), 0);
   }
-  ~SecretFile() { std::filesystem::remove_all(folder_); }
-  SecretFile(const SecretFile&) = delete;
-  SecretFile& operator=(const SecretFile&) = delete;
-  [[nodiscard]] std::string path() const { return folder_ + "/secret"; }
+  [[nodiscard]] std::string path() const { return folder_.file("secret"); }
 
  private:
-  std::string folder_;
+  test::TempFolder folder_;
 };
 
 TEST(Options, DefaultsHoldWhereNothingIsGiven) {

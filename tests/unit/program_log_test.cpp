@@ -2,7 +2,6 @@
 // writer.
 #include "sluice/program_log.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "support/manual_clock.h"
+#include "support/temp_folder.h"
 
 namespace sluice {
 namespace {
@@ -30,13 +30,7 @@ using ::testing::Not;
 
 class ProgramLogTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-log-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  [[nodiscard]] std::string path() const { return folder_ + "/sluice.log"; }
+  [[nodiscard]] std::string path() const { return folder_.file("sluice.log"); }
 
   std::unique_ptr<ProgramLog> open(LogLevel level = LogLevel::Debug) {
     auto log = makeProgramLog(level, path(), clock_);
@@ -63,7 +57,7 @@ class ProgramLogTest : public ::testing::Test {
   }
 
   test::ManualClock clock_;
-  std::string folder_;
+  test::TempFolder folder_;
 };
 
 TEST_F(ProgramLogTest, ALineHasTimeLevelComponentAndText) {
@@ -165,7 +159,7 @@ TEST_F(ProgramLogTest, LinesAreAppendedToAnExistingFile) {
 }
 
 TEST_F(ProgramLogTest, AFileThatCannotBeOpenedIsNamed) {
-  const auto log = makeProgramLog(LogLevel::Info, folder_ + "/missing/sluice.log");
+  const auto log = makeProgramLog(LogLevel::Info, folder_.file("missing/sluice.log"));
   ASSERT_FALSE(log.ok());
   EXPECT_EQ(log.error().code, ErrorCode::Misconfigured);
   EXPECT_THAT(log.error().text, AllOf(HasSubstr("/missing/sluice.log"), HasSubstr("No such file")));
@@ -203,7 +197,6 @@ TEST_F(ProgramLogTest, LinesOfManyThreadsStayWhole) {
 class StalledLog : public ProgramLogTest {
  protected:
   void SetUp() override {
-    ProgramLogTest::SetUp();
     ASSERT_EQ(::pipe2(ends_, O_CLOEXEC | O_NONBLOCK), 0);
     auto log = makeProgramLog(LogLevel::Info, "/proc/self/fd/" + std::to_string(ends_[1]), clock_);
     ASSERT_TRUE(log.ok()) << log.error().text;
@@ -213,7 +206,6 @@ class StalledLog : public ProgramLogTest {
   void TearDown() override {
     log_.reset();
     if (ends_[0] >= 0) ::close(ends_[0]);
-    ProgramLogTest::TearDown();
   }
 
   std::string drainPipe() const {
