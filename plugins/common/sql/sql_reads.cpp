@@ -1,0 +1,143 @@
+// SqlStore: looking orders up and paging through them.
+#include <algorithm>
+
+#include "checks.h"
+#include "rows.h"
+#include "sql_store.h"
+#include "statement.h"
+
+namespace sluice::sql {
+
+Result<std::optional<Order>> SqlStore::findOrder(OrderId order, Deadline deadline) {
+  return answer(Use::Read, "find order", deadline, [&](Session& session) -> Result<std::optional<Order>> {
+    auto rows = selectOrders(session, Text("WHERE id = ") << order);
+    return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+  });
+}
+
+Result<std::vector<Order>> SqlStore::findOrders(std::span<const OrderId> orders, Deadline deadline) {
+  if (const auto fault = faultOfPage(orders.size()))
+    return {ErrorCode::InvalidArgument, "find orders: " + *fault};
+  if (orders.empty()) return std::vector<Order>();
+  return answer(Use::Read, "find orders", deadline, [&](Session& session) -> Result<std::vector<Order>> {
+    return selectOrders(session, Text("WHERE id IN ").list(orders));
+  });
+}
+
+Result<std::vector<Order>> SqlStore::listOrders(VoucherId voucher, UserId user,
+                                                std::optional<OrderStatus> status, OrderId after,
+                                                std::size_t max, Deadline deadline) {
+  if (const auto fault = faultOfPage(max)) return {ErrorCode::InvalidArgument, "list orders: " + *fault};
+  Text where("WHERE voucher_id = ");
+  where << voucher;
+  // A user has few orders: found by the unique key and sorted. "id + 0" keeps the planner from walking the
+  // voucher by id instead.
+  const std::string_view byId = user.valid() ? "id + 0" : "id";
+  if (user.valid()) where << " AND user_id = " << user;
+  if (status) where << " AND status = " << static_cast<std::int64_t>(*status);
+  where << " AND " << byId << " > " << after << " ORDER BY " << byId << " LIMIT "
+        << static_cast<std::int64_t>(max);
+  return answer(Use::Read, "list orders", deadline,
+                [&](Session& session) -> Result<std::vector<Order>> { return selectOrders(session, where); });
+}
+
+namespace {
+
+// "id + 0": the window is found by the index on updated_at; walking all orders by id would look cheaper to a
+// planner.
+std::vector<OrderId> selectRecentIds(Session& session, std::int64_t since, OrderId after, std::size_t max) {
+  Rows<1> rows(session, Text("SELECT id FROM orders WHERE updated_at >= ")
+                            << since << " AND id + 0 > " << after << " ORDER BY id + 0 LIMIT "
+                            << static_cast<std::int64_t>(max));
+  std::vector<OrderId> ids;
+  while (rows.next()) {
+    ids.emplace_back(rows.number(0));
+  }
+  return ids;
+}
+
+std::optional<std::int64_t> newestChange(Session& session) {
+  Rows<1> rows(session, Text("SELECT MAX(updated_at) FROM orders"));
+  if (!rows.next() || rows.isNull(0)) return std::nullopt;
+  return rows.number(0);
+}
+
+}  // namespace
+
+Result<std::vector<Order>> SqlStore::recentOrders(milliseconds window, OrderId after, std::size_t max,
+                                                  Deadline deadline) {
+  if (const auto fault = faultOfPage(max))
+    return {ErrorCode::InvalidArgument, "list recent orders: " + *fault};
+  return answer(Use::Read, "list recent orders", deadline,
+                [&](Session& session) -> Result<std::vector<Order>> {
+                  const auto newest = newestChange(session);
+                  if (!newest) return std::vector<Order>();
+                  const auto ids = selectRecentIds(session, *newest - window.count(), after, max);
+                  if (ids.empty()) return std::vector<Order>();
+                  return selectOrders(session, Text("WHERE id IN ").list(ids) << " ORDER BY id");
+                });
+}
+
+namespace {
+
+void addOrderSums(Session& session, const std::string& ids, std::map<VoucherId, VoucherTotals>& totals) {
+  Rows<4> rows(session,
+               Text("SELECT voucher_id, COUNT(*), SUM(CASE WHEN slot IS NOT NULL THEN quantity ELSE 0 END), "
+                    "SUM(CASE WHEN status >= 3 AND released_at IS NULL THEN 1 ELSE 0 END) FROM orders WHERE "
+                    "voucher_id IN ")
+                   << ids << " GROUP BY voucher_id");
+  while (rows.next()) {
+    VoucherTotals& sums = totals[VoucherId(rows.number(0))];
+    sums.rows = rows.number(1);
+    sums.livePieces = rows.number(2);
+    sums.unreleasedRows = rows.number(3);
+  }
+}
+
+void addUsersOverLimit(Session& session, const std::string& ids, std::map<VoucherId, VoucherTotals>& totals) {
+  Rows<2> rows(session, Text("SELECT held.voucher_id, COUNT(*) FROM (SELECT voucher_id, user_id, "
+                             "SUM(quantity) AS pieces FROM orders "
+                             "WHERE slot IS NOT NULL AND voucher_id IN ")
+                            << ids
+                            << " GROUP BY voucher_id, user_id) held JOIN vouchers ON vouchers.id = "
+                               "held.voucher_id WHERE held.pieces > "
+                               "vouchers.limit_per_user GROUP BY held.voucher_id");
+  while (rows.next()) {
+    totals[VoucherId(rows.number(0))].usersOverLimit = rows.number(1);
+  }
+}
+
+void addCounts(Session& session, const std::string& ids, std::map<VoucherId, VoucherTotals>& totals) {
+  Rows<2> rows(session, Text("SELECT voucher_id, SUM(admitted) FROM admission_counts WHERE voucher_id IN ")
+                            << ids << " GROUP BY voucher_id");
+  while (rows.next()) {
+    totals[VoucherId(rows.number(0))].countedAdmissions = rows.number(1);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<VoucherTotals>> SqlStore::totals(VoucherId after, std::size_t max, Deadline deadline) {
+  if (const auto fault = faultOfPage(max)) return {ErrorCode::InvalidArgument, "sum up: " + *fault};
+  return answer(Use::Read, "sum up", deadline, [&](Session& session) -> Result<std::vector<VoucherTotals>> {
+    std::map<VoucherId, VoucherTotals> totals;
+    for (Voucher& voucher : selectVouchers(session, Text("WHERE id > ") << after << " ORDER BY id LIMIT "
+                                                                        << static_cast<std::int64_t>(max))) {
+      const VoucherId id = voucher.id;
+      totals[id].voucher = std::move(voucher);
+    }
+    std::vector<VoucherTotals> page;
+    if (totals.empty()) return page;
+    const std::string ids =
+        Text().list(totals, [](Text& text, const auto& entry) { text << entry.first; }).str();
+    addOrderSums(session, ids, totals);
+    addUsersOverLimit(session, ids, totals);
+    addCounts(session, ids, totals);
+    for (auto& [id, sums] : totals) {
+      page.push_back(std::move(sums));
+    }
+    return page;
+  });
+}
+
+}  // namespace sluice::sql

@@ -1,0 +1,79 @@
+// See transactions.h.
+#include "transactions.h"
+
+#include <thread>
+
+namespace sluice::sql {
+
+namespace {
+
+constexpr milliseconds kRepeatBase{2};
+constexpr milliseconds kRepeatCap{50};
+
+}  // namespace
+
+std::unique_ptr<SessionPool> Transactions::pool(Use use) {
+  return std::make_unique<SessionPool>(
+      dialect_.sessions(use), [this, use](Deadline deadline) { return dialect_.open(use, deadline); });
+}
+
+Status Transactions::run(SessionPool& pool, Use use, Deadline deadline, const Body& body) {
+  for (std::uint32_t k = 0;; ++k) {
+    const auto failure = attempt(pool, use, deadline, body);
+    if (!failure) return {};
+    if (!failure->repeat || k + 1 == kAttempts) return failure->error;
+    const milliseconds pause = backoff(k, kRepeatBase, kRepeatCap, random_);
+    if (deadline.remaining() <= pause) return failure->error;
+    std::this_thread::sleep_for(pause);  // jitter: the two that met must not meet again
+  }
+}
+
+std::optional<Failure> Transactions::attempt(SessionPool& pool, Use use, Deadline deadline,
+                                             const Body& body) {
+  Stage stage = Stage::Begin;
+  std::optional<SessionPool::Lease> lease;
+  std::optional<Failure> failure;
+  try {
+    auto leased = pool.lease(deadline);
+    if (!leased) return Failure{leased.error()};
+    lease.emplace(std::move(leased).take());
+    dialect_.begin(**lease, use);
+    stage = Stage::Work;
+    if (const Status done = body(**lease); !done) {
+      failure = Failure{done.error()};
+    } else {
+      stage = Stage::Commit;
+      dialect_.commit(**lease);
+    }
+  } catch (...) {
+    failure = caught(stage);
+  }
+  if (failure && lease) undo(*lease);
+  return failure;
+}
+
+Status Transactions::outside(SessionPool& pool, Deadline deadline, const Body& body) {
+  try {
+    auto lease = pool.lease(deadline);
+    if (!lease) return lease.error();
+    return body(*lease.value());
+  } catch (...) {
+    return caught(Stage::Begin).error;
+  }
+}
+
+Failure Transactions::caught(Stage stage) const {
+  try {
+    throw;
+  } catch (const soci::soci_error& error) {
+    return dialect_.translate(error, stage);
+  } catch (const std::exception& error) {
+    return {{ErrorCode::Internal, std::string("unexpected: ") + error.what()}, false};
+  }
+}
+
+void Transactions::undo(SessionPool::Lease& lease) noexcept {
+  if (!dialect_.rollback(*lease)) lease.discard();
+}
+
+}  // namespace sluice::sql
