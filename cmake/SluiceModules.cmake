@@ -17,8 +17,10 @@ function(sluice_plugin)
   add_library(${ARG_NAME} MODULE $<TARGET_OBJECTS:${ARG_NAME}_objects>)
   target_link_libraries(${ARG_NAME} PRIVATE ${ARG_NAME}_objects)
   target_link_options(${ARG_NAME} PRIVATE
-    -Wl,-z,now "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin_exports.map"
-    $<$<NOT:$<BOOL:${SLUICE_SANITIZE}>>:-Wl,-z,defs>)  # clang leaves the sanitizer runtime to the executable
+    -Wl,-z,now "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin_exports.map")
+  if(NOT SLUICE_SANITIZE)  # clang leaves the sanitizer runtime to the executable
+    target_link_options(${ARG_NAME} PRIVATE -Wl,-z,defs)
+  endif()
   set_target_properties(${ARG_NAME} PROPERTIES PREFIX ""
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/plugins" INSTALL_RPATH "$ORIGIN/../lib")
 endfunction()
