@@ -138,14 +138,17 @@ Result<UtcTime> parseInstant(std::string_view text, UtcTime now) {
   if (text == "now") {
     return now;
   }
-  const bool relative = text.starts_with('+');
+  const bool later = text.starts_with('+');
+  const bool relative = later || text.starts_with('-');
   const auto offset = relative ? parseOffset(text.substr(1)) : std::nullopt;
-  const auto instant = relative ? (offset ? std::optional(now + *offset) : std::nullopt) : parseRfc3339(text);
+  const auto instant = offset     ? std::optional(later ? now + *offset : now - *offset)
+                       : relative ? std::nullopt
+                                  : parseRfc3339(text);
   if (!instant) {
     return {ErrorCode::InvalidArgument,
             "'" + std::string(text) +
                 "' is not an instant; write it in UTC like 2026-11-11T00:00:00Z, or relative to "
-                "now like +90s, +10m, +2h, +3d, or now"};
+                "now like +90s, +10m, +2h, +3d, -1h, or now"};
   }
   return *instant;
 }
