@@ -1,0 +1,213 @@
+// The engine: builds gate, fulfilment and the steps of its role, starts them in order and ends them in the
+// opposite one.
+#include "lifecycle/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+
+std::unique_ptr<Engine> Engine::make(Parts parts, EngineOptions options) {
+  return std::make_unique<lifecycle::EngineImpl>(parts, std::move(options));
+}
+
+namespace lifecycle {
+namespace {
+
+constexpr milliseconds kEverySecond{1000};
+constexpr milliseconds kAgainSoon{100};
+constexpr milliseconds kStoreWithin{2000};
+constexpr milliseconds kReceiveWait{200};
+// Rows of one expiry or release step; a backlog is worked off step by step, so that neither keeps the other
+// waiting.
+constexpr std::size_t kRowsInStep = 1000;
+// What a stop beyond its deadline still gives to say good-bye.
+constexpr milliseconds kLastWord{200};
+
+bool retryable(const Status& status) { return status.ok() || errorTraits(status.error().code).mayRetry; }
+
+// Opens the store; brings its schema up to date where that is what it lacks.
+Status openStore(OrderStore& store, Deadline deadline) {
+  const Status opened = store.start(deadline);
+  if (opened || opened.error().code != ErrorCode::Misconfigured) return opened;
+  const Status migrated = store.migrate(deadline);
+  if (!migrated) return retryable(migrated) ? migrated : opened;
+  return store.start(deadline);
+}
+
+fulfilment::FulfilmentOptions fulfilmentOptions(const EngineOptions& options) {
+  return {options.batchMax, options.payWithin, options.failuresMax, options.deliveriesMax, options.orderPace};
+}
+
+}  // namespace
+
+EngineImpl::EngineImpl(Parts parts, EngineOptions options)
+    : parts_(parts),
+      options_(std::move(options)),
+      gate_(parts, {options_.inFlightMax, options_.batchesInFlight, !options_.journal}, catalog_, ids_),
+      lease_(parts.store, parts.clock, parts.log, ids_, options_.instance, options_.leaseDuration),
+      health_(parts),
+      store_("store", [this](Deadline deadline) { return openStore(parts_.store, deadline); }),
+      healthSteps_(parts.log),
+      storeSteps_(parts.log),
+      workSteps_(parts.log) {
+  for (std::size_t slot = 0; works() && slot < std::max<std::size_t>(1, options_.workers); ++slot) {
+    workers_.push_back(
+        std::make_unique<fulfilment::Fulfilment>(parts, fulfilmentOptions(options_), slot, counts_));
+  }
+}
+
+EngineImpl::~EngineImpl() { stop(Deadline::in(kStoreWithin)); }
+
+Status EngineImpl::start(Deadline deadline) {
+  const std::lock_guard lock(lifeMutex_);
+  if (life_ != Life::Made) return {ErrorCode::Stopped, "an engine is started once"};
+  life_ = Life::Started;
+  if (const Status sound = checkTraits(); !sound) return sound;
+  for (const Status& opened :
+       {store_.attempt(deadline), health_.openRedis(deadline), health_.openQueue(deadline)}) {
+    if (!retryable(opened)) return opened;
+    if (!opened) parts_.log.warning("engine", "starting without " + opened.error().text);
+  }
+  addSteps();
+  // One round here, so that an engine whose servers are all there is ready when start() returns.
+  (void)storeSteps_.runDue(std::chrono::steady_clock::now());
+  (void)healthSteps_.runDue(std::chrono::steady_clock::now());
+  startThreads();
+  if (admits()) gate_.open();
+  return {};
+}
+
+Status EngineImpl::checkTraits() const {
+  const bool queueIsJournal = parts_.queue.traits().readsJournal;
+  if (options_.journal && !queueIsJournal) {
+    return {ErrorCode::Misconfigured,
+            "this queue does not read the journal: set journal = off, or queue = stream"};
+  }
+  if (!options_.journal && queueIsJournal) {
+    return {ErrorCode::Misconfigured, "this queue is the journal: set journal = on, or another queue"};
+  }
+  if (!options_.journal) {
+    parts_.log.warning("engine", "journal = off: what this process holds dies with it");
+  }
+  return {};
+}
+
+void EngineImpl::addSteps() {
+  healthSteps_.add("health", [this] { return healthStep(); });
+  storeSteps_.add("store", [this] { return storeStep(); });
+  if (works()) workSteps_.add("lifecycle", [this] { return workStep(); });
+  if (admits() && !options_.journal) workSteps_.add("gate", [this] { return oweStep(); });
+}
+
+milliseconds EngineImpl::healthStep() {
+  const milliseconds rest = health_.step();
+  const HealthReport report = health_.report();
+  gate_.hold(report.clockRefused);
+  if (!report.queueWhy.empty()) return rest;
+  const Status dead =
+      catalog_.refreshDeadLetters(parts_.queue, report.queue.deadLetters > 0, Deadline::in(kStoreWithin));
+  if (!dead) parts_.log.repeated(LogLevel::Warning, "engine", "dead letters not read", dead.error().text);
+  return rest;
+}
+
+// The catalog before the lease: an id can only be issued once it is known which vouchers there are.
+milliseconds EngineImpl::storeStep() {
+  const Status done = talkToStore();
+  const std::lock_guard lock(whyMutex_);
+  storeWhy_ = done ? std::string() : done.error().text;
+  return done ? std::min(kEverySecond, options_.leaseDuration / 4) : kAgainSoon;
+}
+
+Status EngineImpl::talkToStore() {
+  if (const Status opened = store_.attempt(Deadline::in(kStoreWithin)); !opened) return opened;
+  auto vouchers = catalog_.refresh(parts_.store, Deadline::in(kStoreWithin));
+  if (vouchers) gate_.know(vouchers.value());
+  if (admits()) {
+    if (const Status leased = lease_.step(gate_.admitted(), Deadline::in(kStoreWithin)); !leased)
+      return leased;
+  }
+  return vouchers ? Status() : vouchers.error().during("read the vouchers");
+}
+
+milliseconds EngineImpl::workStep() {
+  if (!store_.done()) return kAgainSoon;
+  const auto expired = parts_.store.expire(parts_.clock.now(), kRowsInStep, Deadline::in(kStoreWithin));
+  if (expired) expired_ += expired.value();
+  if (!expired) parts_.log.repeated(LogLevel::Warning, "engine", "expiry", expired.error().text);
+  const auto released = releaseStep(parts_, kRowsInStep, Deadline::in(kStoreWithin));
+  if (released) counts_.released += released.value();
+  if (!released) parts_.log.repeated(LogLevel::Warning, "engine", "release", released.error().text);
+  const bool more =
+      (expired && expired.value() == kRowsInStep) || (released && released.value() == kRowsInStep);
+  return more ? milliseconds(1) : kEverySecond;
+}
+
+milliseconds EngineImpl::oweStep() {
+  return gate_.releaseOwed(Deadline::in(kStoreWithin)) > 0 ? kAgainSoon : kEverySecond;
+}
+
+void EngineImpl::startThreads() {
+  for (StepScheduler* steps : {&healthSteps_, &storeSteps_, &workSteps_}) {
+    crew_.add([this, steps] {
+      while (!stopping_.waitUntil(steps->runDue(std::chrono::steady_clock::now()))) {
+      }
+    });
+  }
+  for (const auto& worker : workers_) {
+    crew_.add([this, &worker] { work(*worker); });
+  }
+}
+
+void EngineImpl::work(fulfilment::Fulfilment& worker) noexcept {
+  StepScheduler steps(parts_.log);
+  steps.add("fulfilment", [&worker] { return worker.step(kReceiveWait); });
+  while (!stopping_.raised()) {
+    if (stopping_.waitUntil(steps.runDue(std::chrono::steady_clock::now()))) return;
+  }
+}
+
+void EngineImpl::stop(Deadline deadline) noexcept {
+  const std::lock_guard lock(lifeMutex_);
+  if (life_ == Life::Stopped) return;
+  life_ = Life::Stopped;
+  gate_.close();
+  const bool gateIdle = gate_.idleBy(deadline);
+  stopping_.raise();
+  const bool orderly = crew_.doneBy(deadline) && gateIdle;
+  if (orderly) sayGoodbye(deadline);
+  // What still blocks in a call of a part ends with that part.
+  parts_.queue.close();
+  parts_.qualifier.stop();
+  if (!orderly) {
+    parts_.log.warning("engine", "stopped at the deadline with work in hand; it comes again");
+    if (crew_.doneBy(Deadline::in(kLastWord))) sayGoodbye(Deadline::in(kLastWord));
+  }
+  parts_.store.close();
+  crew_.join();
+  // Every request in the gate is bounded by its own deadline, and everything it could wait for is closed.
+  (void)gate_.idleBy(Deadline(SteadyTime::max()));
+}
+
+void EngineImpl::sayGoodbye(Deadline deadline) noexcept {
+  const auto failed = [this](const Error& error) { parts_.log.warning("engine", "stopping: " + error.text); };
+  if (health_.queueOpen()) {
+    const auto handedBack = parts_.queue.drain(deadline);
+    if (!handedBack) failed(handedBack.error());
+  }
+  if (store_.done()) {
+    const Status ended = lease_.end(gate_.admitted(), deadline);
+    if (!ended) failed(ended.error());
+  }
+}
+
+OrderAnswer EngineImpl::order(const OrderRequest& request, Deadline deadline) noexcept {
+  return gate_.order(request, deadline);
+}
+
+std::optional<Voucher> EngineImpl::knownVoucher(VoucherId id) const { return catalog_.find(id); }
+
+bool EngineImpl::deadLettered(OrderId order) const { return catalog_.deadLettered(order); }
+
+}  // namespace lifecycle
+}  // namespace sluice

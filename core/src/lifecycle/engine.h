@@ -1,0 +1,83 @@
+// The one implementation of Engine; see sluice/engine.h for its promises.
+//
+// Threads inside: health (Redis, queue, recovery), store (catalog, lease), lifecycle (expiry, releases), and
+// one for each queue slot. None waits for another, so that a frozen database cannot keep Redis' return from
+// being noticed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sluice/engine.h"
+
+#include "admission/catalog.h"
+#include "admission/gate.h"
+#include "admission/order_id_generator.h"
+#include "fulfilment/fulfilment.h"
+#include "lifecycle/health.h"
+#include "lifecycle/opening.h"
+#include "lifecycle/process_lease.h"
+#include "lifecycle/step_scheduler.h"
+
+namespace sluice::lifecycle {
+
+class EngineImpl final : public Engine {
+ public:
+  EngineImpl(Parts parts, EngineOptions options);
+  ~EngineImpl() override;
+
+  [[nodiscard]] Status start(Deadline deadline) override;
+  void stop(Deadline deadline) noexcept override;
+  [[nodiscard]] OrderAnswer order(const OrderRequest& request, Deadline deadline) noexcept override;
+  [[nodiscard]] std::optional<Voucher> knownVoucher(VoucherId id) const override;
+  [[nodiscard]] bool deadLettered(OrderId order) const override;
+  [[nodiscard]] Readiness readiness() const override;
+  [[nodiscard]] EngineStats stats() const override;
+
+ private:
+  enum class Life : std::uint8_t { Made, Started, Stopped };
+
+  [[nodiscard]] bool admits() const noexcept { return options_.role != Role::Worker; }
+  [[nodiscard]] bool works() const noexcept { return options_.role != Role::Front; }
+  [[nodiscard]] Status checkTraits() const;
+  void addSteps();
+  void startThreads();
+  void work(fulfilment::Fulfilment& worker) noexcept;
+  milliseconds healthStep();
+  milliseconds storeStep();
+  Status talkToStore();
+  milliseconds workStep();
+  milliseconds oweStep();
+  void sayGoodbye(Deadline deadline) noexcept;
+  [[nodiscard]] fulfilment::Pause pause() const;
+  void explainStore(Readiness& readiness) const;
+  void explainPause(Readiness& readiness) const;
+
+  Parts parts_;
+  const EngineOptions options_;
+  admission::Catalog catalog_;
+  admission::OrderIdGenerator ids_;
+  admission::Gate gate_;
+  ProcessLeaseKeeper lease_;
+  Health health_;
+  Opening store_;
+  fulfilment::FulfilmentCounts counts_;
+  std::vector<std::unique_ptr<fulfilment::Fulfilment>> workers_;
+  std::atomic<std::uint64_t> expired_{0};
+  mutable std::mutex whyMutex_;
+  std::string storeWhy_ =
+      "store: not looked at yet";  // guarded by whyMutex_: why the store does not answer; empty where it does
+  StepScheduler healthSteps_;
+  StepScheduler storeSteps_;
+  StepScheduler workSteps_;
+  StopSignal stopping_;
+  std::mutex lifeMutex_;  // one start or stop at a time
+  std::atomic<Life> life_{Life::Made};
+  Crew crew_;
+};
+
+}  // namespace sluice::lifecycle

@@ -1,0 +1,83 @@
+// What the engine says about itself: readiness and figures; see engine.h.
+#include "lifecycle/engine.h"
+
+namespace sluice::lifecycle {
+
+fulfilment::Pause EngineImpl::pause() const {
+  fulfilment::Pause worst;
+  for (const auto& worker : workers_) {
+    fulfilment::Pause pause = worker->pause();
+    if (pause.kind > worst.kind) worst = std::move(pause);
+  }
+  return worst;
+}
+
+// Admissions go on while the store is away, as long as the process number is leased; they wait in the
+// journal.
+void EngineImpl::explainStore(Readiness& readiness) const {
+  std::string why;
+  {
+    const std::lock_guard lock(whyMutex_);
+    why = storeWhy_;
+  }
+  const bool leaseMissing = admits() && !lease_.held();
+  if (!why.empty()) (leaseMissing || !admits() ? readiness.reasons : readiness.warnings).push_back(why);
+  if (leaseMissing)
+    readiness.reasons.emplace_back("no process number is leased, so no order ids can be issued");
+}
+
+void EngineImpl::explainPause(Readiness& readiness) const {
+  const fulfilment::Pause paused = pause();
+  if (paused.kind == fulfilment::PauseKind::None) return;
+  const bool serious = paused.kind == fulfilment::PauseKind::Alarm || !admits();
+  (serious ? readiness.reasons : readiness.warnings).push_back("fulfilment is paused: " + paused.why);
+}
+
+Readiness EngineImpl::readiness() const {
+  Readiness readiness;
+  if (life_ != Life::Started) {
+    readiness.reasons.emplace_back(life_ == Life::Made ? "starting" : "stopping");
+    return readiness;
+  }
+  const HealthReport health = health_.report();
+  readiness.durability = options_.journal ? health.redis.durability : Durability::L0;
+  readiness.warnings = health.warnings;
+  if (!health.redisWhy.empty()) readiness.reasons.push_back(health.redisWhy);
+  if (!health.queueWhy.empty()) readiness.reasons.push_back(health.queueWhy);
+  explainStore(readiness);
+  explainPause(readiness);
+  if (!options_.journal)
+    readiness.warnings.emplace_back("journal = off: what this process holds dies with it");
+  if (const auto missing = gate_.missingVoucher()) {
+    readiness.warnings.push_back("voucher " + missing->text() + " is on sale and not in Redis; load it");
+  }
+  readiness.ready = readiness.reasons.empty();
+  return readiness;
+}
+
+EngineStats EngineImpl::stats() const {
+  EngineStats stats;
+  stats.verdicts = gate_.verdicts();
+  stats.inFlight = gate_.inFlight();
+  stats.batchSizes = gate_.batchSizes().snapshot();
+  stats.scriptNanoseconds = gate_.nanoseconds().snapshot();
+  stats.storeNanoseconds = counts_.storeNanoseconds.snapshot();
+  stats.storeBatchSizes = counts_.storeBatchSizes.snapshot();
+  stats.stored = counts_.stored;
+  stats.rejected = counts_.rejected;
+  stats.already = counts_.already;
+  stats.released = counts_.released;
+  stats.expired = expired_;
+  stats.deadLettered = counts_.deadLettered;
+  stats.retried = counts_.retried;
+  const fulfilment::Pause paused = pause();
+  stats.paused = paused.kind != fulfilment::PauseKind::None;
+  stats.pausedWhy = paused.why;
+  const HealthReport health = health_.report();
+  stats.queue = health.queue;
+  stats.health = health.redis;
+  stats.qualifier = parts_.qualifier.stats();
+  return stats;
+}
+
+}  // namespace sluice::lifecycle
