@@ -95,7 +95,7 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
      "How long an idle connection stays open; longer spares handshakes and occupies threads of the threaded "
      "front."},
     {"http.request.timeout", OptionType::Duration, "5s", "10ms..1m", kPublic,
-     "Longest time until a request is answered; what is undecided then is answered as outcome unknown."},
+     "Longest time for a whole request head, and again for its body, to arrive; who is slower is answered 408."},
 
     {"auth.mode", OptionType::Choice, "header", "header", kPublic,
      "How the user is known: `header` trusts a header that the proxy in front has set, and must never be "

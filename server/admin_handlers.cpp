@@ -1,0 +1,247 @@
+// Operators' handlers: each reads its input, calls one operation, writes its view.
+#include "admin_handlers.h"
+
+#include <algorithm>
+
+#include "json_writer.h"
+#include "paging.h"
+#include "problem.h"
+#include "query.h"
+#include "server_limits.h"
+#include "views.h"
+#include "voucher_body.h"
+
+namespace sluice::server {
+
+namespace {
+
+constexpr std::size_t kDeadIdBytesMax = 128;
+
+template <typename T>
+void writeResult(Call& call, const Result<T>& result, void (*write)(JsonWriter&, const T&)) {
+  if (!result.ok()) return setError(call.response, result.error(), true);
+  JsonWriter json(call.response.body);
+  write(json, result.value());
+}
+
+void writeStatus(Call& call, const Status& status) {
+  if (!status.ok()) return setError(call.response, status.error(), true);
+  call.response.body = R"({"done":true})";
+}
+
+template <typename T>
+void writePage(Call& call, std::string_view name, const Result<std::vector<T>>& page,
+               void (*write)(JsonWriter&, const T&)) {
+  if (!page.ok()) return setError(call.response, page.error(), true);
+  JsonWriter json(call.response.body);
+  json.beginObject().key(name).beginList();
+  for (const T& item : page.value())
+    write(json, item);
+  json.endList().endObject();
+}
+
+std::string_view syncName(SyncOutcome outcome) noexcept {
+  switch (outcome) {
+    case SyncOutcome::Applied:
+      return "applied";
+    case SyncOutcome::NotNewer:
+      return "not_newer";
+    case SyncOutcome::NotLoaded:
+      return "not_loaded";
+    case SyncOutcome::StockTooLow:
+      break;
+  }
+  return "stock_too_low";
+}
+
+Deadline adminDeadline() { return Deadline::in(limits::kAdminDeadline); }
+
+class AdminHandlers {
+ public:
+  explicit AdminHandlers(Parts parts) : parts_(parts) {}
+
+  // --- vouchers ---
+
+  void createVoucher(Call& call) {
+    NewVoucher voucher;
+    if (!readNewVoucher(call, voucher)) return;
+    const auto created = Vouchers(parts_).create(voucher.id, voucher.settings, adminDeadline());
+    writeResult(call, created, writeVoucher);
+    if (!created.ok()) return;
+    call.response.status = 201;
+    call.response.add("Location", "/admin/v1/vouchers/" + created.value().id.text());
+  }
+
+  void listVouchers(Call& call) {
+    VoucherId after;
+    std::size_t limit = 0;
+    if (!readVoucherPage(call, after, limit)) return;
+    writePage(call, "vouchers", Vouchers(parts_).list(after, limit, adminDeadline()), writeVoucherView);
+  }
+
+  void showVoucher(Call& call) {
+    VoucherId id;
+    if (readPathId(call, 0, id))
+      writeResult(call, Vouchers(parts_).show(id, adminDeadline()), writeVoucherView);
+  }
+
+  void changeVoucher(Call& call) {
+    VoucherId id;
+    VoucherChange change;
+    if (!readPathId(call, 0, id) || !change.read(call)) return;
+    const auto current = Vouchers(parts_).show(id, adminDeadline());
+    if (!current.ok()) return setError(call.response, current.error(), true);
+    VoucherSettings settings = current.value().voucher.settings;
+    if (!change.apply(call, settings)) return;
+    writeResult(call, Vouchers(parts_).update(id, change.version(), settings, adminDeadline()), writeVoucher);
+  }
+
+  void loadVoucher(Call& call) {
+    VoucherId id;
+    if (!readPathId(call, 0, id) || !readNoBody(call)) return;
+    writeResult(call, Vouchers(parts_).load(id, Deadline::in(limits::kLoadDeadline)), writeVoucherView);
+  }
+
+  void syncVoucher(Call& call) {
+    VoucherId id;
+    if (!readPathId(call, 0, id) || !readNoBody(call)) return;
+    const auto outcome = Vouchers(parts_).sync(id, adminDeadline());
+    if (!outcome.ok()) return setError(call.response, outcome.error(), true);
+    JsonWriter(call.response.body).beginObject().member("sync", syncName(outcome.value())).endObject();
+  }
+
+  void closeVoucher(Call& call) {
+    VoucherId id;
+    if (!readPathId(call, 0, id) || !readNoBody(call)) return;
+    writeResult(call, Vouchers(parts_).close(id, adminDeadline()), writeVoucher);
+  }
+
+  void addEligible(Call& call) {
+    VoucherId id;
+    JsonField field("users", JsonKind::StringList, true);
+    if (!readPathId(call, 0, id) || !readBody(call, {&field, 1})) return;
+    std::vector<UserId> users;
+    for (const std::string& text : field.list) {
+      const auto user = parseId<UserId>(text);
+      if (!user) return setProblem(call.response, 400, "BAD_ID", kIdRule);
+      users.push_back(*user);
+    }
+    writeStatus(call, Vouchers(parts_).addEligible(id, users, adminDeadline()));
+  }
+
+  // --- orders ---
+
+  void showOrder(Call& call) {
+    OrderId order;
+    VoucherId voucher;
+    if (!readOrder(call, order, voucher)) return;
+    writeResult(call, Orders(parts_).find(order, voucher, UserId(), adminDeadline()), writeOrderView);
+  }
+
+  void cancelOrder(Call& call) {
+    OrderId order;
+    VoucherId voucher;
+    if (!readOrder(call, order, voucher) || !readNoBody(call)) return;
+    writeResult(call,
+                Orders(parts_).cancel(order, voucher, UserId(), DeadReason::ByOperator, adminDeadline()),
+                writeOrderView);
+  }
+
+  void refundOrder(Call& call) {
+    OrderId order;
+    if (!readPathId(call, 0, order) || !readNoBody(call)) return;
+    writeResult(call, Orders(parts_).refund(order, adminDeadline()), writeOrderView);
+  }
+
+  // --- dead letters, audit ---
+
+  void listDead(Call& call) {
+    Page page;
+    if (!readPage(call, page)) return;
+    writePage(call, "deadLetters",
+              DeadLetters(parts_).list(std::string(page.after), page.limit, adminDeadline()),
+              writeDeadLetter);
+  }
+
+  void showDead(Call& call) {
+    std::string id;
+    if (readDeadId(call, id))
+      writeResult(call, DeadLetters(parts_).show(id, adminDeadline()), writeDeadLetter);
+  }
+
+  void replayDead(Call& call) {
+    std::string id;
+    if (readDeadId(call, id) && readNoBody(call))
+      writeStatus(call, DeadLetters(parts_).replay(id, adminDeadline()));
+  }
+
+  void dropDead(Call& call) {
+    std::string id;
+    if (readDeadId(call, id) && readNoBody(call))
+      writeStatus(call, DeadLetters(parts_).drop(id, adminDeadline()));
+  }
+
+  void runAudit(Call& call) {
+    writeResult(call, audit(parts_, Deadline::in(limits::kAuditDeadline)), writeAudit);
+  }
+
+ private:
+  // The order of the path, and the voucher of the query where it is given.
+  static bool readOrder(Call& call, OrderId& order, VoucherId& voucher) {
+    if (!readPathId(call, 0, order)) return false;
+    QueryParameter parameter{"voucher", {}, false};
+    if (const auto fault = readQuery(call.request.query, {&parameter, 1})) {
+      setProblem(call.response, *fault);
+      return false;
+    }
+    if (!parameter.present) return true;
+    const auto parsed = parseId<VoucherId>(parameter.value);
+    if (parsed) voucher = *parsed;
+    if (!parsed) setProblem(call.response, 400, "BAD_ID", kIdRule);
+    return parsed.has_value();
+  }
+
+  // Ids of dead letters are the queue's own words.
+  static bool readDeadId(Call& call, std::string& id) {
+    id = call.path.values[0];
+    const bool sound = id.size() <= kDeadIdBytesMax && std::all_of(id.begin(), id.end(), [](char c) {
+                         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                                c == '.' || c == ':' || c == '_' || c == '-';
+                       });
+    if (!sound)
+      setProblem(call.response, 400, "BAD_ID",
+                 "The id of a dead letter is one of those that the list shows.");
+    return sound;
+  }
+
+  Parts parts_;
+};
+
+}  // namespace
+
+void addAdminRoutes(RouteList& list, Parts parts) {
+  const auto own = std::make_shared<AdminHandlers>(parts);
+  const auto add = [&](Method method, std::string_view pattern, void (AdminHandlers::*handler)(Call&)) {
+    const std::size_t bodyMax = method == Method::Get ? 0 : limits::kAdminBodyBytesMax;
+    list.add(method, pattern, Access::Operator, bodyMax,
+             [own, handler](Call& call) { (own.get()->*handler)(call); });
+  };
+  add(Method::Post, "/admin/v1/vouchers", &AdminHandlers::createVoucher);
+  add(Method::Get, "/admin/v1/vouchers", &AdminHandlers::listVouchers);
+  add(Method::Get, "/admin/v1/vouchers/{id}", &AdminHandlers::showVoucher);
+  add(Method::Patch, "/admin/v1/vouchers/{id}", &AdminHandlers::changeVoucher);
+  add(Method::Post, "/admin/v1/vouchers/{id}/load", &AdminHandlers::loadVoucher);
+  add(Method::Post, "/admin/v1/vouchers/{id}/sync", &AdminHandlers::syncVoucher);
+  add(Method::Post, "/admin/v1/vouchers/{id}/close", &AdminHandlers::closeVoucher);
+  add(Method::Post, "/admin/v1/vouchers/{id}/eligible", &AdminHandlers::addEligible);
+  add(Method::Get, "/admin/v1/orders/{id}", &AdminHandlers::showOrder);
+  add(Method::Post, "/admin/v1/orders/{id}/cancel", &AdminHandlers::cancelOrder);
+  add(Method::Post, "/admin/v1/orders/{id}/refund", &AdminHandlers::refundOrder);
+  add(Method::Get, "/admin/v1/dead", &AdminHandlers::listDead);
+  add(Method::Get, "/admin/v1/dead/{id}", &AdminHandlers::showDead);
+  add(Method::Post, "/admin/v1/dead/{id}/replay", &AdminHandlers::replayDead);
+  add(Method::Post, "/admin/v1/dead/{id}/drop", &AdminHandlers::dropDead);
+  add(Method::Get, "/admin/v1/audit", &AdminHandlers::runAudit);
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,10 @@
+// Handlers of operators: vouchers, refunds, dead letters, audit.
+#pragma once
+
+#include "service.h"
+
+namespace sluice::server {
+
+void addAdminRoutes(RouteList& list, Parts parts);
+
+}  // namespace sluice::server
