@@ -41,7 +41,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   [[nodiscard]] OrderStore& store() { return *store_; }
   [[nodiscard]] StoreWorld& world() { return *world_; }
 
-  [[nodiscard]] VoucherId sell(std::int64_t stock, std::int32_t limitPerUser = 1);
+  VoucherId sell(std::int64_t stock, std::int32_t limitPerUser = 1);
   [[nodiscard]] Voucher voucher(VoucherId id);
   [[nodiscard]] Admission admission(std::int64_t order, std::int64_t user, VoucherId voucher,
                                     std::int32_t quantity = 1) const;
