@@ -1,5 +1,4 @@
 // One connection over hiredis: own connect routine, non-blocking socket, a deadline on every step.
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <new>
@@ -237,14 +236,11 @@ Result<RedisReply> RedisConnection::eval(const RedisScript& script, std::span<co
   words.insert(words.end(), args.begin(), args.end());
   auto reply = exchange(words, deadline);
   if (reply && reply.value().value().isError() && startsWithAny(reply.value().value().text(), {"NOSCRIPT"})) {
-    // SCRIPT FLUSH, or a restarted server. Both commands in one write, so that a flush in between is
-    // unlikely.
-    const std::array<RedisArgs, 2> commands = {RedisArgs{"SCRIPT", "LOAD", script.source()}, words};
-    auto replies = pipeline(commands, deadline);
-    if (!replies) return replies.error();
-    if (replies.value()[0].value().isError())
-      return redisError(replies.value()[0].value().text()).during("script " + script.name());
-    reply = std::move(replies.value()[1]);
+    // SCRIPT FLUSH, or a restarted server. EVAL runs the script and keeps it in one step, so that no flush can
+    // come between.
+    words[0] = "EVAL";
+    words[1] = script.source();
+    reply = exchange(words, deadline);
   }
   if (reply && reply.value().value().isError())
     return redisError(reply.value().value().text()).during("script " + script.name());

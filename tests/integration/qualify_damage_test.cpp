@@ -1,0 +1,191 @@
+// Somebody else wrote to the keys, or memory is full: the sale stops where it must, and nothing is done by
+// halves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/qualify_fixture.h"
+
+namespace sluice::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr std::string_view kKey = "0123456789abcdef";
+
+class QualifyDamage : public QualifyFixture {
+ protected:
+  QualifyDamage() : QualifyFixture({"--enable-debug-command", "local"}) {}
+
+  // Equal before and after says that nothing was written at all.
+  std::string digest() { return redis.text({"DEBUG", "DIGEST"}); }
+  void fillMemory() { redis.command({"CONFIG", "SET", "maxmemory", "1"}); }
+  void freeMemory() { redis.command({"CONFIG", "SET", "maxmemory", "0"}); }
+};
+
+struct Damage {
+  std::string name;
+  std::vector<std::vector<std::string>> commands;
+  bool onlyThatUser = false;
+};
+
+class QualifyTampered : public QualifyDamage, public ::testing::WithParamInterface<Damage> {};
+
+TEST_P(QualifyTampered, FreezesTheSaleAndWritesNothing) {
+  load(voucherOf(10, 2));
+  decide({request(1, 1, 1, kKey)});
+  for (const auto& command : GetParam().commands) {
+    redis.command(command);
+  }
+  const std::string before = digest();
+  EXPECT_EQ(text(decideOne(request(2, 1, 1, kKey))), "frozen");
+  if (GetParam().onlyThatUser) {
+    EXPECT_EQ(text(decideOne(request(3, 2))), "admitted 3 fresh");
+  } else {
+    EXPECT_THAT(texts(decide({request(3, 2), request(4, 3)})), ElementsAre("frozen", "frozen"));
+    EXPECT_EQ(digest(), before);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Every, QualifyTampered,
+    ::testing::Values(
+        Damage{"StockRaised", {{"HINCRBY", kVoucherKey, "stock", "1"}}},
+        Damage{"StockLowered", {{"HINCRBY", kVoucherKey, "stock", "-1"}}},
+        Damage{"HeldOverwritten", {{"HSET", kVoucherKey, "held", "0"}}},
+        Damage{"AllocatedOverwritten", {{"HSET", kVoucherKey, "allocated", "1000"}}},
+        Damage{"StockNegative", {{"HSET", kVoucherKey, "stock", "-1", "held", "11"}}},
+        Damage{"StockIsNoNumber", {{"HSET", kVoucherKey, "stock", "many"}}},
+        Damage{"StockIsAFraction", {{"HSET", kVoucherKey, "stock", "9.0"}}},
+        Damage{"StockIsTooLong", {{"HSET", kVoucherKey, "stock", "99999999999999999999"}}},
+        Damage{"StockIsGone", {{"HDEL", kVoucherKey, "stock"}}},
+        Damage{"LimitIsGone", {{"HDEL", kVoucherKey, "limit"}}},
+        Damage{"EndIsNoNumber", {{"HSET", kVoucherKey, "end", "tomorrow"}}},
+        Damage{"VoucherOfAnotherType", {{"SET", kVoucherKey, "10"}}},
+        Damage{"HoldsDeleted", {{"DEL", kHoldsKey}}},
+        Damage{"HoldsOfAnotherType", {{"DEL", kHoldsKey}, {"SADD", kHoldsKey, "1"}}},
+        Damage{"HoldsWithoutAnyHeld", {{"HSET", kVoucherKey, "stock", "10", "held", "0"}}},
+        Damage{"KeysOfAnotherType", {{"SET", kIdempotencyKey, "1"}}},
+        Damage{"JournalOfAnotherType", {{"SET", kJournalKey, "1"}}},
+        Damage{"JournalAtItsLastId",
+               {{"DEL", kIdempotencyKey},
+                {"XADD", kJournalKey, "18446744073709551615-18446744073709551615", "o", "x"}}},
+        Damage{"JournalNearItsLastId",
+               {{"DEL", kIdempotencyKey},
+                {"XADD", kJournalKey, "18446744073709551615-18446744073709551613", "o", "x"},
+                {"XADD", kJournalKey, "18446744073709551615-18446744073709551614", "o", "x"}}},
+        Damage{"OneHoldUnreadable", {{"HSET", kHoldsKey, "1", "many"}, {"DEL", kIdempotencyKey}}, true},
+        Damage{"OneKeyUnreadable",
+               {{"HSET", kIdempotencyKey, "1:" + std::string(kKey), "x"}, {"HSET", kHoldsKey, "1", "9:1"}},
+               true}),
+    [](const auto& tested) { return tested.param.name; });
+
+TEST_F(QualifyDamage, AnEligibleListOfAnotherTypeFreezesAVoucherThatNeedsIt) {
+  Voucher voucher = voucherOf(10);
+  voucher.settings.eligibleOnly = true;
+  load(voucher);
+  redis.command({"SET", kEligibleKey, "1"});
+  EXPECT_EQ(text(decideOne(request(1, 1))), "frozen");
+  const std::vector<UserId> users = {UserId(1)};
+  EXPECT_EQ(qualifier->addEligible(kVoucher, users, soon()).error().code, ErrorCode::Corrupt);
+}
+
+TEST_F(QualifyDamage, ARepairedCounterSellsAgain) {
+  load(voucherOf(10));
+  decide({request(1, 1)});
+  redis.command({"HSET", kVoucherKey, "stock", "5"});
+  EXPECT_EQ(text(decideOne(request(2, 2))), "frozen");
+  EXPECT_FALSE(snapshot().conserved());
+  redis.command({"HSET", kVoucherKey, "stock", "9"});
+  EXPECT_EQ(text(decideOne(request(3, 2))), "admitted 3 fresh");
+}
+
+TEST_F(QualifyDamage, ABrokenSumStopsNoReleaseAndStaysVisible) {
+  load(voucherOf(10));
+  decide({request(1, 1), request(2, 2)});
+  redis.command({"HINCRBY", kVoucherKey, "stock", "5"});
+  const std::vector<Admission> dead = {admission(1, 1)};
+  EXPECT_THAT(qualifier->release(dead, soon()).value(), ElementsAre(ReleaseOutcome::Released));
+  EXPECT_EQ(snapshot().stock, 14);
+  EXPECT_EQ(snapshot().held, 1);
+  EXPECT_EQ(text(decideOne(request(3, 3))), "frozen");
+  const std::vector<Order> live = {liveOrder(9, 9)};
+  EXPECT_EQ(qualifier->restore(live, soon()).error().code, ErrorCode::Corrupt);
+}
+
+TEST_F(QualifyDamage, ADamagedVoucherIsCorruptButDoesNotHoldUpTheOthers) {
+  load(voucherOf(10));
+  Voucher other = voucherOf(10);
+  other.id = VoucherId(18);
+  load(other);
+  decide({request(1, 1)});
+  decide({request(2, 2)}, other.id);
+  redis.command({"HSET", kVoucherKey, "stock", "many"});
+  std::vector<Admission> dead = {admission(1, 1), admission(2, 2)};
+  dead[1].voucher = other.id;
+  const auto released = qualifier->release(dead, soon());
+  EXPECT_EQ(released.error().code, ErrorCode::Corrupt);
+  EXPECT_THAT(released.error().text, HasSubstr("voucher 17"));
+  EXPECT_EQ(qualifier->snapshot(other.id, soon()).value().held, 0);
+  EXPECT_EQ(qualifier->snapshot(kVoucher, soon()).error().code, ErrorCode::Corrupt);
+  EXPECT_EQ(qualifier->sync(voucherOf(20), soon()).error().code, ErrorCode::Corrupt);
+  redis.command({"HSET", kHoldsKey, "1", "1:1:1"});
+  EXPECT_EQ(qualifier->holdsOf(kVoucher, UserId(1), soon()).error().code, ErrorCode::Corrupt);
+}
+
+TEST_F(QualifyDamage, WithFullMemoryNothingIsAdmittedAndNothingIsWritten) {
+  for (const bool journal : {true, false}) {
+    redis.command({"FLUSHALL"});
+    open({.journal = journal});
+    load(voucherOf(2));
+    decide({request(1, 1)});
+    fillMemory();
+    const std::string before = digest();
+    const Status refused = tryDecide(request(2, 2));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::Unavailable);
+    EXPECT_EQ(digest(), before);
+    EXPECT_EQ(text(decideOne(request(3, 1))), "already_ordered 1") << "answers that write nothing are given";
+    EXPECT_EQ(tryLoad(voucherOf(5)).value(), LoadOutcome::KeysExist);
+    freeMemory();
+    EXPECT_EQ(text(decideOne(request(4, 2))), "admitted 4 fresh");
+  }
+}
+
+TEST_F(QualifyDamage, WithFullMemoryHoldsComeBackAndASaleCanBeClosed) {
+  Voucher voucher = voucherOf(10, 3);
+  load(voucher);
+  decide({request(1, 1), request(2, 1), request(3, 2)});
+  fillMemory();
+  const std::vector<Admission> dead = {admission(1, 1), admission(3, 2), admission(4, 4)};
+  EXPECT_THAT(qualifier->release(dead, soon()).value(),
+              ElementsAre(ReleaseOutcome::Released, ReleaseOutcome::Released, ReleaseOutcome::Absent));
+  EXPECT_THAT(holdsOf(1), ElementsAre(Hold{UserId(1), OrderId(2), 1}));
+  EXPECT_EQ(snapshot().held, 1);
+  expectConserved();
+  voucher.version = 2;
+  voucher.settings.state = VoucherState::Closed;
+  EXPECT_EQ(qualifier->sync(voucher, soon()).value(), SyncOutcome::Applied);
+  EXPECT_EQ(text(decideOne(request(5, 5))), "ended");
+}
+
+TEST_F(QualifyDamage, WithFullMemoryAQualifierStartsForReadsAndReleases) {
+  load(voucherOf(10));
+  decide({request(1, 1)});
+  fillMemory();
+  open({});
+  const std::vector<Admission> dead = {admission(1, 1)};
+  EXPECT_THAT(qualifier->release(dead, soon()).value(), ElementsAre(ReleaseOutcome::Released));
+}
+
+TEST_F(QualifyDamage, AFlushedScriptCacheIsNoFault) {
+  load(voucherOf(10));
+  redis.command({"SCRIPT", "FLUSH"});
+  EXPECT_EQ(text(decideOne(request(1, 1))), "admitted 1 fresh");
+  redis.command({"SCRIPT", "FLUSH"});
+  const std::vector<Admission> dead = {admission(1, 1)};
+  EXPECT_THAT(qualifier->release(dead, soon()).value(), ElementsAre(ReleaseOutcome::Released));
+}
+
+}  // namespace
+}  // namespace sluice::test
