@@ -97,7 +97,8 @@ TEST(OrderIdGenerator, TheFloorLiesAboveEveryIdIssued) {
   OrderIdGenerator ids;
   ids.grant(leaseFrom(clock.now(), milliseconds(100)));
   for (int k = 0; k < 5000; ++k) {
-    EXPECT_LT(splitOrderId(*ids.next(clock.now())).issuedAt, ids.floor());
+    const OrderId id = *ids.next(clock.now());
+    EXPECT_LT(splitOrderId(id).issuedAt, ids.floor());
   }
 }
 
