@@ -25,6 +25,8 @@ Settings come from layers, later over earlier: the defaults below, one or more `
 
 )";
 
+std::string sentence(std::string_view text) { return std::string(text) + (text.ends_with('.') ? "" : "."); }
+
 }  // namespace
 
 Result<std::string> configurationReference(PluginLoader& loader) {
@@ -38,7 +40,7 @@ Result<std::string> configurationReference(PluginLoader& loader) {
     const PluginDescriptor& plugin = *listing.descriptor;
     const std::string kind(pluginKindName(plugin.kind));
     text += "\n## " + std::string(plugin.kind == PluginKind::Queue ? "Queue" : "Store") + " `" + plugin.name +
-            "`\n\n" + plugin.summary + " Selected by `" + kind + " = " + plugin.name + "`.\n\n" +
+            "`\n\n" + sentence(plugin.summary) + " Selected by `" + kind + " = " + plugin.name + "`.\n\n" +
             describeOptions({plugin.options, plugin.optionCount}, kind + "." + plugin.name + ".");
   }
   return text;
