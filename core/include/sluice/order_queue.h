@@ -107,6 +107,8 @@ struct QueueStats {
   std::uint64_t deadLettered = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t dataLost = 0;  // times the queue, stream or group was found gone and rebuilt
+  std::uint64_t vanished =
+      0;  // messages that somebody deleted behind the queue's back while they were in flight
 };
 
 class OrderQueue {

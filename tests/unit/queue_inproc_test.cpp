@@ -1,0 +1,140 @@
+// queue_inproc: the contract, and what is its own: reservation, capacity, the factory's refusal, a manual
+// clock.
+#include <thread>
+
+#include "sluice/plugin.h"
+
+#include "contract/queue_contract.h"
+#include "inproc_queue.h"
+#include "support/manual_clock.h"
+
+extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
+
+namespace sluice::test {
+
+namespace {
+
+constexpr inproc::Settings kSettings{.capacity = 100000, .deadMax = 30};
+
+class InprocFixture final : public QueueFixture {
+ public:
+  std::unique_ptr<OrderQueue> make(const std::string&, std::size_t) override {
+    auto queue = std::make_unique<inproc::InprocQueue>(kSettings, noLog(), systemClock());
+    last_ = queue.get();
+    return queue;
+  }
+  // Nothing but the queue itself knows; its figures are checked against what the tests put in.
+  std::int64_t rawDepth() override {
+    const auto stats = last_->stats(Deadline::in(kSoon));
+    return stats ? stats.value().ready + stats.value().inFlight : -1;
+  }
+  std::size_t deadMax() const override { return kSettings.deadMax; }
+
+ private:
+  OrderQueue* last_ = nullptr;
+};
+
+const QueueCase kCase{"inproc", [] { return std::make_unique<InprocFixture>(); }};
+
+INSTANTIATE_TEST_SUITE_P(Inproc, QueueContract, testing::Values(kCase), queueCaseName);
+INSTANTIATE_TEST_SUITE_P(Inproc, QueueDelay, testing::Values(kCase), queueCaseName);
+
+const Deadline kNow = Deadline::in(milliseconds(0));
+
+TEST(InprocQueue, PlacesAreReservedGivenBackAndUsedOnce) {
+  inproc::InprocQueue queue({.capacity = 10, .deadMax = 1}, noLog(), systemClock());
+  ASSERT_TRUE(queue.start(kNow).ok());
+  EXPECT_EQ(queue.reserve(7).value(), 7U);
+  EXPECT_EQ(queue.reserve(7).value(), 3U);
+  EXPECT_EQ(queue.reserve(1).value(), 0U);
+  ASSERT_TRUE(queue.publish(admissionsOf(1, 6), kNow).ok());
+  queue.unreserve(4);
+  EXPECT_EQ(queue.reserve(10).value(), 4U);
+  queue.unreserve(4);
+  EXPECT_EQ(queue.publish(admissionsOf(7, 1), kNow).error().code, ErrorCode::Overloaded)
+      << "no place was reserved";
+  // Handed out is not gone: the place comes back when the message is settled.
+  const auto held = queue.receive(0, 6, kNow);
+  ASSERT_EQ(held.value().size(), 6U);
+  EXPECT_EQ(queue.reserve(10).value(), 4U);
+  queue.unreserve(4);
+  ASSERT_TRUE(queue.settle(0, settlementsOf(held.value()), kNow).ok());
+  EXPECT_EQ(queue.reserve(20).value(), 10U);
+}
+
+TEST(InprocQueue, ReplayNeedsAPlace) {
+  inproc::InprocQueue queue({.capacity = 1, .deadMax = 1}, noLog(), systemClock());
+  ASSERT_TRUE(queue.start(kNow).ok());
+  ASSERT_EQ(queue.reserve(1).value(), 1U);
+  ASSERT_TRUE(queue.publish(admissionsOf(1, 1), kNow).ok());
+  const auto held = queue.receive(0, 1, kNow);
+  ASSERT_TRUE(queue.settle(0, settlementsOf(held.value(), SettleKind::DeadLetter), kNow).ok());
+  const std::string id = queue.deadLetters("", 1, kNow).value().at(0).id;
+  ASSERT_EQ(queue.reserve(1).value(), 1U);
+  EXPECT_EQ(queue.replayDeadLetter(id, kNow).error().code, ErrorCode::Overloaded);
+  queue.unreserve(1);
+  EXPECT_TRUE(queue.replayDeadLetter(id, kNow).ok());
+}
+
+TEST(InprocQueue, DelaysFollowTheClockItWasGiven) {
+  ManualClock clock;
+  inproc::InprocQueue queue({.capacity = 10, .deadMax = 1}, noLog(), clock);
+  ASSERT_TRUE(queue.start(kNow).ok());
+  ASSERT_EQ(queue.reserve(1).value(), 1U);
+  ASSERT_TRUE(queue.publish(admissionsOf(1, 1), kNow).ok());
+  auto later = settlementsOf(queue.receive(0, 1, kNow).value(), SettleKind::RetryLater);
+  later.at(0).delay = milliseconds(60000);
+  ASSERT_TRUE(queue.settle(0, later, kNow).ok());
+  clock.advance(milliseconds(59999));
+  EXPECT_TRUE(queue.receive(0, 1, kNow).value().empty());
+  EXPECT_EQ(queue.stats(kNow).value().oldestAge, milliseconds(59999));
+  clock.advance(milliseconds(1));
+  EXPECT_EQ(queue.receive(0, 1, kNow).value().size(), 1U);
+}
+
+TEST(InprocQueue, AnotherSlotsMessageIsNotOurs) {
+  inproc::InprocQueue queue({.capacity = 10, .deadMax = 1}, noLog(), systemClock());
+  ASSERT_TRUE(queue.start(kNow).ok());
+  ASSERT_EQ(queue.reserve(1).value(), 1U);
+  ASSERT_TRUE(queue.publish(admissionsOf(1, 1), kNow).ok());
+  const auto held = queue.receive(1, 1, kNow);
+  EXPECT_EQ(queue.settle(0, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Stale);
+  EXPECT_EQ(queue.settle(1, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Settled);
+}
+
+Result<std::unique_ptr<OrderQueue>> fromFactory(bool journal,
+                                                std::map<std::string, std::string> options = {}) {
+  const PluginDescriptor& plugin = *sluice_plugin();
+  std::vector<ConfigFault> faults;
+  const OptionMap map = checkOptions({plugin.options, plugin.optionCount}, options, "queue.inproc.", faults);
+  EXPECT_TRUE(faults.empty());
+  return plugin.makeQueue({.options = map,
+                           .log = noLog(),
+                           .clock = systemClock(),
+                           .random = systemRandom(),
+                           .redis = {},
+                           .keyPrefix = "sluice",
+                           .instance = "local",
+                           .consumers = 1,
+                           .journal = journal,
+                           .journalMax = 1000});
+}
+
+TEST(InprocQueue, TheFactoryRefusesTheJournalWithTheReason) {
+  const auto refused = fromFactory(true);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::Misconfigured);
+  EXPECT_NE(refused.error().text.find("journal = off"), std::string::npos);
+}
+
+TEST(InprocQueue, TheFactoryPassesItsOptionsOn) {
+  auto made = fromFactory(false, {{"capacity", "3"}});
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  ASSERT_TRUE(made.value()->start(kNow).ok());
+  EXPECT_EQ(made.value()->reserve(10).value(), 3U);
+  EXPECT_STREQ(sluice_plugin()->name, "inproc");
+}
+
+}  // namespace
+
+}  // namespace sluice::test
