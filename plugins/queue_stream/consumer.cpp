@@ -98,23 +98,31 @@ Status Consumer::connect(Deadline deadline) {
               shared_.settings.redis.text() + ": connection lost, waiting before the next attempt"};
     }
   }
-  RedisTarget target = shared_.settings.redis;
-  target.clientName += "-queue";
-  auto made = RedisConnection::connect(target, deadline);
-  Status checked = made ? shared_.check(*made.value(), deadline) : Status(made.error());
-  if (checked) checked = shared_.ensureGroup(*made.value(), deadline);
-  if (!checked) {
+  const Status entered = enter(deadline.orSooner(shared_.settings.redis.connectTimeout));
+  if (!entered) {
+    drop();
     nextAttempt_ = steadyNow() + backoff(failedInRow_++, kBackoffBase, kBackoffMax, shared_.random);
-    return failed(ofRead(checked.error()), "connecting");
+    return failed(ofRead(entered.error()), "connecting");
   }
   if (connectedBefore_) ++shared_.counters.reconnects;
   connectedBefore_ = true;
   failedInRow_ = 0;
   recovering_ = true;
   recoverAfter_.clear();
-  const std::lock_guard lock(mutex_);
-  connection_ = std::move(made).take();
   return {};
+}
+
+Status Consumer::enter(Deadline deadline) {
+  RedisTarget target = shared_.settings.redis;
+  target.clientName += "-queue";
+  auto made = RedisConnection::connect(target, deadline);
+  if (!made) return made.error();
+  {
+    const std::lock_guard lock(mutex_);  // from here on it can be interrupted
+    connection_ = std::move(made).take();
+  }
+  if (auto checked = shared_.check(*connection_, deadline); !checked) return checked;
+  return shared_.ensureGroup(*connection_, deadline);
 }
 
 Result<std::vector<Delivery>> Consumer::receive(std::size_t max, Deadline deadline) {

@@ -35,6 +35,7 @@ class Consumer {
   struct Words;     // arguments of a settling script
 
   Status connect(Deadline deadline);
+  Status enter(Deadline deadline);
   void drop() noexcept;
   [[nodiscard]] Error failed(const Error& error, std::string_view doing);
 

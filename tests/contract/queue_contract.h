@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ class QueueFixture {
 struct QueueCase {
   std::string name;
   std::function<std::unique_ptr<QueueFixture>()> make;
+  friend void PrintTo(const QueueCase& tested, std::ostream* out) { *out << tested.name; }
 };
 
 inline std::string queueCaseName(const testing::TestParamInfo<QueueCase>& tested) {

@@ -408,13 +408,17 @@ TEST_P(QueueContract, UnclaimedTraitsAnswerUnsupported) {
   }
   const Status extended = queue_->extend(0, {}, Deadline::in(kSoon));
   EXPECT_EQ(extended.ok(), traits.leaseExtend);
-  if (!extended) EXPECT_EQ(extended.error().code, ErrorCode::Unsupported);
+  if (!extended) {
+    EXPECT_EQ(extended.error().code, ErrorCode::Unsupported);
+  }
   publish(1, 1);
   auto later = settlementsOf(take(1), SettleKind::RetryLater);
   later.at(0).delay = milliseconds(1);
   const auto delayed = queue_->settle(0, later, Deadline::in(kSoon));
   EXPECT_EQ(delayed.ok(), traits.delayedRetry);
-  if (!delayed) EXPECT_EQ(delayed.error().code, ErrorCode::Unsupported);
+  if (!delayed) {
+    EXPECT_EQ(delayed.error().code, ErrorCode::Unsupported);
+  }
 }
 
 }  // namespace sluice::test
