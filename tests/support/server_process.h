@@ -20,7 +20,10 @@ class ServerProcess {
   using Sets = std::vector<std::pair<std::string, std::string>>;
 
   // `sets` are configuration keys; without any redis.* key an embedded Redis is used. Not started yet.
-  explicit ServerProcess(Sets sets = {});
+  ServerProcess() : ServerProcess(Sets()) {}
+  explicit ServerProcess(Sets sets);
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
 
   // Runs it and waits until it says it is up. Throws std::runtime_error with its output where it does not
   // come up.

@@ -1,0 +1,132 @@
+// See sale.h.
+#include "fault/sale.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+namespace sluice::test {
+
+std::vector<Attempt> storm(const ServerProcess& server, std::int64_t voucher, std::int64_t first, int count,
+                           int threads) {
+  std::vector<Attempt> attempts(static_cast<std::size_t>(count));
+  std::atomic<std::size_t> next{0};
+  std::vector<std::thread> buyers;
+  for (int k = 0; k < threads; ++k) {
+    buyers.emplace_back([&] {
+      for (std::size_t at = next++; at < attempts.size(); at = next++) {
+        Attempt& attempt = attempts[at];
+        attempt.user = first + static_cast<std::int64_t>(at);
+        const HttpReply reply = server.order(voucher, attempt.user);
+        attempt.status = reply.status;
+        attempt.code = jsonMember(reply.body, "code");
+        attempt.order = jsonMember(reply.body, "orderId");
+      }
+    });
+  }
+  for (std::thread& buyer : buyers) {
+    buyer.join();
+  }
+  return attempts;
+}
+
+std::vector<Attempt> admitted(const std::vector<Attempt>& attempts) {
+  std::vector<Attempt> winners;
+  for (const Attempt& attempt : attempts) {
+    if (attempt.status == 202) winners.push_back(attempt);
+  }
+  return winners;
+}
+
+int countCode(const std::vector<Attempt>& attempts, const std::string& code) {
+  int found = 0;
+  for (const Attempt& attempt : attempts) {
+    found += attempt.code == code ? 1 : 0;
+  }
+  return found;
+}
+
+namespace {
+
+template <typename Row>
+void query(const std::string& databaseFile, const std::string& sql, Row row) {
+  sqlite3* database = nullptr;
+  if (sqlite3_open_v2(databaseFile.c_str(), &database, SQLITE_OPEN_READONLY, nullptr) != SQLITE_OK) {
+    sqlite3_close(database);
+    throw std::runtime_error("cannot open " + databaseFile);
+  }
+  sqlite3_busy_timeout(database, 5000);
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) {
+    const std::string why = sqlite3_errmsg(database);
+    sqlite3_close(database);
+    throw std::runtime_error(sql + ": " + why);
+  }
+  while (sqlite3_step(statement) == SQLITE_ROW) {
+    row(sqlite3_column_int64(statement, 0));
+  }
+  sqlite3_finalize(statement);
+  sqlite3_close(database);
+}
+
+}  // namespace
+
+std::map<std::string, int> rowsById(const std::string& databaseFile) {
+  std::map<std::string, int> rows;
+  query(databaseFile, "SELECT id FROM orders", [&](std::int64_t id) { ++rows[std::to_string(id)]; });
+  return rows;
+}
+
+std::int64_t queryNumber(const std::string& databaseFile, const std::string& sql) {
+  std::int64_t number = -1;
+  query(databaseFile, sql, [&](std::int64_t value) { number = value; });
+  return number;
+}
+
+void expectOneRowEach(const ServerProcess& server, const std::vector<Attempt>& admittedAttempts,
+                      milliseconds wait) {
+  const std::string file = server.folder() + "/data/sluice.db";
+  std::map<std::string, int> rows;
+  const auto allThere = [&] {
+    rows = rowsById(file);
+    for (const Attempt& attempt : admittedAttempts) {
+      if (rows.count(attempt.order) == 0) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(ServerProcess::eventually(wait, allThere));
+  std::size_t missing = 0;
+  for (const Attempt& attempt : admittedAttempts) {
+    missing += rows[attempt.order] == 1 ? 0u : 1u;
+  }
+  EXPECT_EQ(missing, 0u) << "of " << admittedAttempts.size()
+                         << " admitted orders do not have exactly one row";
+}
+
+void expectCleanAudit(const ServerProcess& server) {
+  ServerProcess::CommandResult audit;
+  const auto atRest = [&] {
+    audit = server.command({"audit", "--json"});
+    return audit.exitCode == 0 && jsonMember(audit.output, "atRest") == "true";
+  };
+  EXPECT_TRUE(ServerProcess::eventually(milliseconds(30000), atRest)) << audit.output;
+}
+
+void expectOrdersFlowAgain(const ServerProcess& server, std::int64_t voucher, std::int64_t user,
+                           milliseconds wait) {
+  HttpReply reply;
+  EXPECT_TRUE(ServerProcess::eventually(wait,
+                                        [&] {
+                                          reply = server.order(voucher, user);
+                                          return reply.status == 202;
+                                        }))
+      << reply.status << " " << reply.body;
+  Attempt last;
+  last.order = jsonMember(reply.body, "orderId");
+  expectOneRowEach(server, {last}, wait);
+}
+
+}  // namespace sluice::test
