@@ -12,7 +12,7 @@ namespace {
 constexpr int kOrders = 2000;
 
 TEST(ServerKilled, WithTheStreamEveryAdmissionBecomesOneRow) {
-  ServerProcess server({{"queue", "stream"}});
+  ServerProcess server(ServerProcess::Sets{{"queue", "stream"}});
   // Slow enough that nearly all wait when the server dies, in the middle of storing.
   server.start({{"fulfilment.pace", "20ms"}});
   server.createVoucher(1, kOrders + 100);
@@ -28,7 +28,7 @@ TEST(ServerKilled, WithTheStreamEveryAdmissionBecomesOneRow) {
 }
 
 TEST(ServerKilled, WithTheInProcessQueueTheAuditListsEachLostOrderAndItsUser) {
-  ServerProcess server({{"queue", "inproc"}, {"journal", "off"}});
+  ServerProcess server(ServerProcess::Sets{{"queue", "inproc"}, {"journal", "off"}});
   server.start({{"fulfilment.pace", "20ms"}});
   server.createVoucher(1, kOrders + 100);
   const auto winners = admitted(storm(server, 1, 1, kOrders));
