@@ -6,7 +6,7 @@
 
 #include <Poco/Util/MapConfiguration.h>
 
-#include "text/printable.h"
+#include "sluice/printable.h"
 
 namespace sluice {
 

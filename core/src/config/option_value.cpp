@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "text/printable.h"
+#include "sluice/printable.h"
 
 namespace sluice {
 

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "sluice/printable.h"
+
 #include "config/option_value.h"
 #include "config/secret_file.h"
-#include "text/printable.h"
 
 namespace sluice {
 

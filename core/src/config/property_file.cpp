@@ -12,7 +12,7 @@
 #include <Poco/Util/PropertyFileConfiguration.h>
 #include <sys/stat.h>
 
-#include "text/printable.h"
+#include "sluice/printable.h"
 
 namespace sluice {
 

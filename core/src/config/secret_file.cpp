@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "text/printable.h"
+#include "sluice/printable.h"
 
 namespace sluice {
 

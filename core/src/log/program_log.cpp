@@ -14,9 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sluice/printable.h"
+
 #include "log/descriptor_sink.h"
 #include "log/repeated_lines.h"
-#include "text/printable.h"
 
 namespace sluice {
 

@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 
 #include "sluice/plugin_loader.h"
-
-#include "text/printable.h"
+#include "sluice/printable.h"
 
 namespace sluice {
 

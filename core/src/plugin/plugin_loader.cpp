@@ -8,8 +8,9 @@
 #include <Poco/Exception.h>
 #include <Poco/SharedLibrary.h>
 
+#include "sluice/printable.h"
+
 #include "plugin/plugin_checks.h"
-#include "text/printable.h"
 
 namespace sluice {
 

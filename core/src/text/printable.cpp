@@ -1,6 +1,6 @@
 // Walks UTF-8 strictly (no overlong forms, no surrogates) and escapes what a terminal or a log reader could
 // misread.
-#include "text/printable.h"
+#include "sluice/printable.h"
 
 #include <algorithm>
 #include <array>
