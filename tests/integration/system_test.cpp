@@ -3,6 +3,7 @@
 #include "sluice/system.h"
 
 #include <filesystem>
+#include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +49,7 @@ class SystemTest : public ::testing::Test {
     std::vector<ConfigFault> faults;
     Config config = Config::load(sources, faults);
     for (const ConfigFault& fault : faults) {
-      ADD_FAILURE() << fault.key << ": " << fault.text;
+      throw std::runtime_error(fault.key + ": " + fault.text);
     }
     return config;
   }

@@ -110,9 +110,13 @@ void ConfigReader::refuseOpenSecrets(std::span<const OptionSpec> table, const st
     const std::string key = prefix + spec.key;
     if (!spec.secret) continue;
     for (const std::string& place : layers_.openPlacesOf(key)) {
-      faults_.push_back({key, "is a secret and stands in the open (" + place + "); give it by " +
-                                  environmentName(key) + " or name its file in " + key +
-                                  ".file, then change it: others may have read it"});
+      std::string text = "is a secret and stands in the open (";
+      text.append(place)
+          .append("); give it by ")
+          .append(environmentName(key))
+          .append(" or name its file in ");
+      text.append(key).append(".file, then change it: others may have read it");
+      faults_.push_back({key, std::move(text)});
     }
   }
 }
@@ -120,9 +124,11 @@ void ConfigReader::refuseOpenSecrets(std::span<const OptionSpec> table, const st
 void ConfigReader::recordOrigins(std::span<const OptionSpec> table, const std::string& prefix) {
   for (const OptionSpec& spec : table) {
     const std::string key = prefix + spec.key;
-    const std::string byFile = spec.secret ? layers_.originOf(key + ".file") : "";
-    const std::string origin = byFile.empty() ? layers_.originOf(key) : key + ".file, " + byFile;
-    if (!origin.empty()) config_.origins_[key] = origin;
+    const std::string file = key + ".file";
+    const std::string byFile = spec.secret ? layers_.originOf(file) : "";
+    std::string origin = layers_.originOf(key);
+    if (!byFile.empty()) origin.assign(file).append(", ").append(byFile);
+    if (!origin.empty()) config_.origins_[key] = std::move(origin);
   }
 }
 

@@ -41,7 +41,8 @@ void collect(const Poco::Util::AbstractConfiguration& from, const std::string& p
   Poco::Util::AbstractConfiguration::Keys children;
   from.keys(parent, children);
   for (const std::string& child : children) {
-    const std::string key = parent.empty() ? child : parent + "." + child;
+    std::string key = parent;
+    key.append(parent.empty() ? "" : ".").append(child);
     if (from.hasProperty(key)) values[key] = from.getRawString(key);
     collect(from, key, values);
   }

@@ -92,9 +92,10 @@ class Scan {
     if (const auto fault = faultOfLine(line)) return refuse(number, *fault);
     const std::string key(trimmed(line.substr(0, line.find('='))));
     const auto [known, isNew] = lines.emplace(key, number);
-    if (!isNew)
+    if (!isNew) {
       return refuse(number, "gives " + key + " again after line " + std::to_string(known->second) +
                                 "; keep one of the two");
+    }
     good_ += line;
     good_ += '\n';
   }

@@ -49,12 +49,14 @@ class Relations {
     if (prefix.empty() || prefix.find_first_not_of(kAllowed) != std::string::npos) {
       refuse("redis.prefix", "must be 1 to 32 letters, digits, '_', '.' or '-'");
     }
-    if (core_.boolean("redis.embedded"))
+    if (core_.boolean("redis.embedded")) {
       return refuseWith("redis.embedded = true, which runs a Redis of its own",
                         {"redis.socket", "redis.host", "redis.port", "redis.username", "redis.password",
                          "redis.password.file", "redis.database"});
-    if (!core_.text("redis.socket").empty())
+    }
+    if (!core_.text("redis.socket").empty()) {
       refuseWith("redis.socket, which says where Redis is", {"redis.host", "redis.port"});
+    }
     if (core_.text("redis.host").empty()) refuse("redis.host", "must not be empty");
     if (!core_.text("redis.username").empty() && core_.text("redis.password").empty()) {
       refuse("redis.username", "needs redis.password, given by SLUICE_REDIS_PASSWORD or redis.password.file");

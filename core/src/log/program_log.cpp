@@ -1,8 +1,11 @@
 // The Log of the program over spdlog's asynchronous logger; nothing of it is registered globally.
 #include "sluice/program_log.h"
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <new>
 #include <system_error>
 
 #include <fcntl.h>
@@ -139,8 +142,9 @@ class SpdLog final : public ProgramLog {
 
   // The writer does not exist in a forked child, so nobody may wait for it there.
   void keepForEver() noexcept {
-    static auto* const kKept = new auto(std::move(pool_));
-    (void)kKept;
+    using Pool = std::shared_ptr<spdlog::details::thread_pool>;
+    alignas(Pool) static std::array<std::byte, sizeof(Pool)> kept;
+    ::new (static_cast<void*>(kept.data())) Pool(std::move(pool_));
   }
 
   const LogLevel level_;
