@@ -171,10 +171,10 @@ Status Auditor::closeLook(bool second) {
   if (!waiting) return waiting.error();
   waiting_ = std::move(waiting).take();
   for (VoucherCase& of : cases_) {
-    const Status settled = settleNoRow(of);
+    Status settled = settleNoRow(of);
     if (!settled) return settled;
   }
-  const Status read = readTotals();
+  Status read = readTotals();
   if (!read) return read;
   for (VoucherCase& of : cases_) {
     const std::int64_t missing = lifecycle::unaccounted(of, waiting_);
@@ -186,7 +186,7 @@ Status Auditor::closeLook(bool second) {
 
 Status Auditor::firstLook() {
   for (VoucherCase& of : cases_) {
-    const Status seen = lookAt(of);
+    Status seen = lookAt(of);
     if (!seen) return seen;
   }
   return closeLook(false);
@@ -197,9 +197,9 @@ Status Auditor::secondLook() {
   std::this_thread::sleep_for(std::min(kBetweenLooks, deadline_.remaining()));
   for (VoucherCase& of : cases_) {
     if (!inDoubt(of)) continue;
-    const Status seen = lookAgainAt(of);
+    Status seen = lookAgainAt(of);
     if (!seen) return seen;
-    const Status settled = settleNoHold(of);
+    Status settled = settleNoHold(of);
     if (!settled) return settled;
   }
   return closeLook(true);

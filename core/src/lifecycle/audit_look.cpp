@@ -187,7 +187,7 @@ Status readJournal(Waiting& waiting, Parts parts, Deadline deadline) {
       // found lost.
       if (entry.admission) admissions.push_back(entry.admission.value());
     }
-    const Status added = addWithoutRow(waiting, parts, admissions, deadline);
+    Status added = addWithoutRow(waiting, parts, admissions, deadline);
     if (!added) return added;
   }
 }
@@ -206,7 +206,7 @@ Status readLetters(Waiting& waiting, Parts parts, Deadline deadline) {
       admissions.push_back(*letter.admission);
       ++waiting.deadLettered[letter.admission->voucher];
     }
-    const Status added = addWithoutRow(waiting, parts, admissions, deadline);
+    Status added = addWithoutRow(waiting, parts, admissions, deadline);
     if (!added) return added;
   }
 }

@@ -60,7 +60,7 @@ Result<DeadLetter> DeadLetters::show(const std::string& id, Deadline deadline) {
 }
 
 Status DeadLetters::replay(const std::string& id, Deadline deadline) {
-  const Status replayed = parts_.queue.replayDeadLetter(id, deadline);
+  Status replayed = parts_.queue.replayDeadLetter(id, deadline);
   if (replayed) return {};
   switch (replayed.error().code) {
     case ErrorCode::NotFound:
@@ -76,10 +76,10 @@ Status DeadLetters::drop(const std::string& id, Deadline deadline) {
   const auto letter = show(id, deadline);
   if (!letter) return letter.error();
   if (letter.value().admission) {
-    const Status settled = settle(parts_, *letter.value().admission, deadline);
+    Status settled = settle(parts_, *letter.value().admission, deadline);
     if (!settled) return settled;
   }
-  const Status removed = parts_.queue.removeDeadLetter(id, deadline);
+  Status removed = parts_.queue.removeDeadLetter(id, deadline);
   // Somebody dropped it at the same time, to the same end.
   if (!removed && removed.error().code == ErrorCode::NotFound) return {};
   return removed;

@@ -51,14 +51,14 @@ Status restoreLive(Parts parts, std::span<const Order> live, RecoveryReport& rep
 // Dead rows first: what they give back is stock that the restored holds may need.
 Status recoverVoucher(Parts parts, std::span<const Order> rows, RecoveryReport& report, Deadline deadline) {
   const Sorted sorted = sortByLife(rows);
-  const Status released = releaseAgain(parts, sorted.dead, report, deadline);
+  Status released = releaseAgain(parts, sorted.dead, report, deadline);
   return released ? restoreLive(parts, sorted.live, report, deadline) : released;
 }
 
 Status recoverPage(Parts parts, std::span<const Order> rows, RecoveryReport& report, Deadline deadline) {
   report.rowsSeen += rows.size();
   for (const auto& [voucher, ofVoucher] : lifecycle::byVoucher(rows)) {
-    const Status done = recoverVoucher(parts, ofVoucher, report, deadline);
+    Status done = recoverVoucher(parts, ofVoucher, report, deadline);
     if (done) continue;
     if (done.error().code != ErrorCode::Corrupt) return done;
     // Damaged keys freeze their own voucher (the script sees it); the other sales need not wait for its

@@ -148,13 +148,13 @@ Status repeatEligible(Parts parts, VoucherId voucher, Deadline deadline) {
     const auto page = users.next();
     if (!page) return page.error();
     if (page.value().empty()) return {};
-    const Status added = parts.qualifier.addEligible(voucher, page.value(), deadline);
+    Status added = parts.qualifier.addEligible(voucher, page.value(), deadline);
     if (!added) return added;
   }
 }
 
 Status catchUp(Parts parts, const Voucher& loaded, UtcTime began, Deadline deadline) {
-  const Status released = releaseDeadSince(parts, loaded.id, began, deadline);
+  Status released = releaseDeadSince(parts, loaded.id, began, deadline);
   if (!released) return released;
   const auto newest = findVoucher(parts, loaded.id, deadline);
   if (!newest) return newest.error();

@@ -69,7 +69,7 @@ Result<Synced> apply(Parts parts, const Voucher& voucher, Deadline deadline) {
 }  // namespace
 
 Result<Synced> bringToRedis(Parts parts, const Voucher& voucher, bool justCreated, Deadline deadline) {
-  const auto applied = apply(parts, voucher, deadline);
+  auto applied = apply(parts, voucher, deadline);
   if (!applied || applied.value().outcome != SyncOutcome::NotNewer) return applied;
   const auto stored = findVoucher(parts, voucher.id, deadline);
   if (!stored) return stored.error();
@@ -142,7 +142,7 @@ Result<Voucher> widen(Parts parts, const Voucher& current, const VoucherSettings
 // The store's step after Redis accepted.
 Result<Voucher> followRedis(Parts parts, const Voucher& current, const VoucherSettings& settings,
                             Deadline deadline) {
-  const auto stored = parts.store.updateVoucher(current.id, current.version, settings, deadline);
+  auto stored = parts.store.updateVoucher(current.id, current.version, settings, deadline);
   if (stored) return stored;
   if (stored.error().code != ErrorCode::Conflict) {
     return {
@@ -206,7 +206,7 @@ VoucherView viewOf(Parts parts, const Voucher& voucher, bool& redisAnswers, Dead
 }
 
 Status addEligiblePage(Parts parts, VoucherId id, std::span<const UserId> users, Deadline deadline) {
-  const Status stored = parts.store.addEligible(id, users, deadline);
+  Status stored = parts.store.addEligible(id, users, deadline);
   if (!stored) return stored;
   const Status added = parts.qualifier.addEligible(id, users, deadline);
   // Not in Redis: the load brings all that the store lists.
@@ -235,7 +235,7 @@ Result<Voucher> Vouchers::update(VoucherId id, std::int64_t expectedVersion, con
   if (!level) return level.error();
   const VoucherSettings narrow = tighter(level.value().settings, settings);
   if (!tightens(level.value().settings, narrow)) return widen(parts_, level.value(), settings, deadline);
-  const auto tightened = tighten(parts_, level.value(), narrow, deadline);
+  auto tightened = tighten(parts_, level.value(), narrow, deadline);
   if (!tightened || lifecycle::same(narrow, settings)) return tightened;
   return widen(parts_, tightened.value(), settings, deadline);
 }
@@ -256,7 +256,7 @@ Result<Voucher> Vouchers::close(VoucherId id, Deadline deadline) {
     VoucherSettings settings = found.value().settings;
     if (settings.state == VoucherState::Closed) return closeInRedis(parts_, found.value(), deadline);
     settings.state = VoucherState::Closed;
-    const auto closed = update(id, found.value().version, settings, deadline);
+    auto closed = update(id, found.value().version, settings, deadline);
     if (closed || closed.error().code != ErrorCode::Conflict) return closed;
     lost = closed.error();
   }
@@ -266,7 +266,7 @@ Result<Voucher> Vouchers::close(VoucherId id, Deadline deadline) {
 Status Vouchers::addEligible(VoucherId id, std::span<const UserId> users, Deadline deadline) {
   while (!users.empty()) {
     const std::size_t page = std::min(users.size(), limits::kPageMax);
-    const Status added = addEligiblePage(parts_, id, users.first(page), deadline);
+    Status added = addEligiblePage(parts_, id, users.first(page), deadline);
     if (!added) return added;
     users = users.subspan(page);
   }
