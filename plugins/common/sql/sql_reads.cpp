@@ -94,14 +94,16 @@ void addOrderSums(Session& session, const std::string& ids, std::map<VoucherId, 
   }
 }
 
+// Grouped in the order of the unique key, so that only the users above their limit are kept while counting.
 void addUsersOverLimit(Session& session, const std::string& ids, std::map<VoucherId, VoucherTotals>& totals) {
-  Rows<2> rows(session, Text("SELECT held.voucher_id, COUNT(*) FROM (SELECT voucher_id, user_id, "
-                             "SUM(quantity) AS pieces FROM orders "
-                             "WHERE slot IS NOT NULL AND voucher_id IN ")
-                            << ids
-                            << " GROUP BY voucher_id, user_id) held JOIN vouchers ON vouchers.id = "
-                               "held.voucher_id WHERE held.pieces > "
-                               "vouchers.limit_per_user GROUP BY held.voucher_id");
+  Rows<2> rows(
+      session,
+      Text("SELECT above.voucher_id, COUNT(*) FROM (SELECT orders.voucher_id, orders.user_id FROM orders "
+           "JOIN vouchers ON vouchers.id = orders.voucher_id WHERE orders.slot IS NOT NULL AND "
+           "orders.voucher_id IN ")
+          << ids
+          << " GROUP BY orders.voucher_id, orders.user_id HAVING SUM(orders.quantity) > "
+             "MAX(vouchers.limit_per_user)) above GROUP BY above.voucher_id");
   while (rows.next()) {
     totals[VoucherId(rows.number(0))].usersOverLimit = rows.number(1);
   }
