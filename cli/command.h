@@ -54,6 +54,7 @@ void addDead(CLI::App& app, Invocation& invocation);
 void addAudit(CLI::App& app, Invocation& invocation);
 void addConfig(CLI::App& app, Invocation& invocation);
 void addPlugins(CLI::App& app, Invocation& invocation);
+void addStormClient(CLI::App& app, Invocation& invocation);  // not listed in the help
 
 // The libraries and their versions, for --version.
 [[nodiscard]] std::string versionText();

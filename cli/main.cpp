@@ -33,8 +33,15 @@ void declare(CLI::App& app, Invocation& invocation) {
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   app.footer(kFooter);
+  addServe(app, invocation);
+  addDemo(app, invocation);
+  addVoucher(app, invocation);
+  addOrders(app, invocation);
+  addDead(app, invocation);
+  addAudit(app, invocation);
   addConfig(app, invocation);
   addPlugins(app, invocation);
+  addStormClient(app, invocation);
 }
 
 // The deepest subcommand that was understood; its names are what the next word may have meant.

@@ -25,17 +25,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "2026-11-11T00:00:00Z"; milliseconds only where there are some.
-[[nodiscard]] std::string instantText(UtcTime time);
 // An instant of RFC 3339 in UTC ("2026-11-11T00:00:00Z"), "now", or relative to `now`: +90s, +10m, +2h, +3d,
 // -1h.
 [[nodiscard]] Result<UtcTime> parseInstant(std::string_view text, UtcTime now);
 
 // 1234567 as "1,234,567".
 [[nodiscard]] std::string countText(std::int64_t number);
-
-// Foreign text for a terminal: control characters and bytes above ASCII as \xNN, cut behind `max` bytes with
-// "...".
-[[nodiscard]] std::string printable(std::string_view text, std::size_t max);
 
 }  // namespace sluice::cli

@@ -49,10 +49,5 @@ TEST(Instant, IsRefusedWithWhatIsRight) {
   }
 }
 
-TEST(Instant, ReadsWhatItPrints) {
-  EXPECT_EQ(parseInstant(instantText(kNow), kNow).value(), kNow);
-  EXPECT_EQ(parseInstant(instantText(kNow + milliseconds(7)), kNow).value(), kNow + milliseconds(7));
-}
-
 }  // namespace
 }  // namespace sluice::cli
