@@ -28,9 +28,10 @@ inline constexpr int kRequestsPerConnectionMax = 1000;
 // One sleep of a thread that waits for bytes. After each it looks whether other connections wait for a thread
 // or the server stops; shorter costs wake-ups of idle threads, longer delays those who wait.
 inline constexpr milliseconds kReadSlice{200};
-// A fresh connection that stays silent keeps its thread for so long when others wait for one.
-inline constexpr milliseconds kSilentWhileOthersWait{1000};
-static_assert(kReadSlice < kSilentWhileOthersWait);
+// A connection that has said nothing costs a descriptor and no thread; a crowd that connects early may wait
+// this long for the start.
+inline constexpr milliseconds kSilentMax{15000};
+static_assert(kReadSlice < kSilentMax);
 
 // After an answer that closes a connection with bytes still unread, these are read and thrown away: closing
 // at once would make the kernel send a reset, which can overtake the answer.

@@ -3,9 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -24,10 +22,6 @@ void setTimeout(int descriptor, int option, milliseconds time) noexcept {
   ::setsockopt(descriptor, SOL_SOCKET, option, &value, sizeof value);
 }
 
-milliseconds toMilliseconds(const Poco::Timespan& time) noexcept {
-  return milliseconds(time.totalMilliseconds());
-}
-
 }  // namespace
 
 StrictSocket::StrictSocket(poco_socket_t descriptor, const Poco::Net::SocketAddress& peer,
@@ -38,7 +32,6 @@ StrictSocket::StrictSocket(poco_socket_t descriptor, const Poco::Net::SocketAddr
       peerHost_(peer.host().toString()),
       shared_(shared) {
   shared_.gauge.enter();
-  shared_.accepted.fetch_add(1, std::memory_order_relaxed);
   setTimeout(descriptor, SO_RCVTIMEO, limits::kReadSlice);
   setTimeout(descriptor, SO_SNDTIMEO, shared_.options.requestTimeout);
 }
@@ -64,13 +57,10 @@ StrictSocket::Wait StrictSocket::receiveMore(SteadyTime deadline) {
   }
 }
 
-// Whether a connection without a request has to make room: at stop, or when others wait and it had its time.
-bool StrictSocket::mustGo(SteadyTime since, bool first) noexcept {
-  if (shared_.stopping.load(std::memory_order_relaxed)) return true;
-  const milliseconds grace = first ? limits::kSilentWhileOthersWait : limits::kReadSlice;
-  if (steady_clock::now() - since < grace) return false;
+// Whether an idle connection has to make room, at stop or when others wait. It was idle for a slice at least.
+bool StrictSocket::mustGo() noexcept {
   yielding_ = yielding_ || shared_.gauge.shouldYield();
-  return yielding_;
+  return yielding_ || shared_.stopping.load(std::memory_order_relaxed);
 }
 
 bool StrictSocket::waitForFirstByte(milliseconds timeout) {
@@ -86,16 +76,14 @@ bool StrictSocket::waitForFirstByte(milliseconds timeout) {
       case Wait::TimeOut:
         break;
     }
-    if (steady_clock::now() - since >= timeout || mustGo(since, firstRequest_)) return false;
+    if (steady_clock::now() - since >= timeout || mustGo()) return false;
   }
 }
 
 bool StrictSocket::poll(const Poco::Timespan& timeout, int mode) {
   if ((mode & SELECT_READ) == 0) return StreamSocketImpl::poll(timeout, mode);
   if (closing_) return false;
-  const bool begins = filled_ > 0 || waitForFirstByte(toMilliseconds(timeout));
-  firstRequest_ = false;
-  return begins;
+  return filled_ > 0 || waitForFirstByte(milliseconds(timeout.totalMilliseconds()));
 }
 
 bool StrictSocket::failRead(Wait why) {
@@ -240,47 +228,6 @@ void StrictSocket::linger() noexcept {
     if (got > 0) thrownAway += static_cast<std::size_t>(got);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return;
   }
-}
-
-// --- accepting ---
-
-bool StrictServerSocket::readable(milliseconds wait) const noexcept {
-  pollfd entry{sockfd(), POLLIN, 0};
-  return ::poll(&entry, 1, static_cast<int>(wait.count())) > 0;
-}
-
-bool StrictServerSocket::poll(const Poco::Timespan& timeout, int /*mode*/) {
-  constexpr milliseconds kPause{20};
-  const bool stopping = shared_.stopping.load(std::memory_order_acquire);
-  const std::size_t open = static_cast<std::size_t>(std::max<std::int64_t>(0, shared_.gauge.open()));
-  if (!initialized() || open >= shared_.options.threads + shared_.options.queueMax) {
-    std::this_thread::sleep_for(kPause);
-    return false;
-  }
-  if (!stopping) return readable(std::min(toMilliseconds(timeout), limits::kReadSlice));
-  // Whoever had connected before the stop is still answered; then the address is free.
-  if (readable(milliseconds(0))) return true;
-  close();
-  shared_.listening.store(false, std::memory_order_release);
-  return false;
-}
-
-Poco::Net::SocketImpl* StrictServerSocket::acceptConnection(Poco::Net::SocketAddress& peer) {
-  sockaddr_storage name{};
-  socklen_t length = sizeof name;
-  const int descriptor = ::accept4(sockfd(), reinterpret_cast<sockaddr*>(&name), &length, SOCK_CLOEXEC);
-  if (descriptor < 0) {
-    // Too many descriptors, or the client has gone: without a pause the accept loop would spin.
-    constexpr milliseconds kPause{10};
-    if (errno == EMFILE || errno == ENFILE) std::this_thread::sleep_for(kPause);
-    error();
-  }
-  peer = Poco::Net::SocketAddress(reinterpret_cast<sockaddr*>(&name), length);
-  sockaddr_storage own{};
-  length = sizeof own;
-  ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &length);
-  return new StrictSocket(descriptor, peer,
-                          Poco::Net::SocketAddress(reinterpret_cast<sockaddr*>(&own), length), shared_);
 }
 
 }  // namespace sluice::server

@@ -13,42 +13,16 @@
 // request (Poco makes a new epoll set for each poll).
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <vector>
 
-#include <Poco/Net/ServerSocketImpl.h>
 #include <Poco/Net/SocketAddress.h>
 #include <Poco/Net/StreamSocketImpl.h>
 
-#include "connection_gauge.h"
-#include "front.h"
+#include "front_shared.h"
 #include "request_head.h"
 
 namespace sluice::server {
-
-// What all connections of a front share.
-struct FrontShared {
-  FrontShared(FrontOptions frontOptions, HttpService& httpService, const Clock& itsClock, Log& itsLog)
-      : options(std::move(frontOptions)),
-        service(httpService),
-        clock(itsClock),
-        log(itsLog),
-        gauge(static_cast<std::int64_t>(options.threads)) {}
-
-  FrontOptions options;
-  HttpService& service;
-  const Clock& clock;
-  Log& log;
-  ConnectionGauge gauge;
-  std::atomic<bool> stopping{false};
-  std::atomic<bool> listening{false};  // new connections are let in
-  // Counters of their own, relaxed.
-  std::atomic<std::uint64_t> accepted{0};
-  std::atomic<std::uint64_t> requests{0};
-  std::atomic<std::uint64_t> refused{0};
-  std::atomic<std::uint64_t> timedOut{0};
-};
 
 class StrictSocket final : public Poco::Net::StreamSocketImpl {
  public:
@@ -75,7 +49,7 @@ class StrictSocket final : public Poco::Net::StreamSocketImpl {
 
   Wait receiveMore(SteadyTime deadline);
   bool waitForFirstByte(milliseconds timeout);
-  bool mustGo(SteadyTime since, bool first) noexcept;
+  bool mustGo() noexcept;
   bool readRequest();
   bool readHead();
   bool readBody();
@@ -103,26 +77,9 @@ class StrictSocket final : public Poco::Net::StreamSocketImpl {
   std::string out_;  // the answer's bytes; keeps its capacity
   std::string forPoco_;
   std::size_t forPocoAt_ = 0;
-  int answered_ = 0;  // requests of this connection
-  bool firstRequest_ = true;
+  int answered_ = 0;      // requests of this connection
   bool closing_ = false;  // nothing more is read
   bool yielding_ = false;
-};
-
-// The listening socket that makes StrictSockets. Lets connections wait in the kernel while threads and queue
-// are full, and stops accepting, without losing those already there, when the front stops.
-class StrictServerSocket final : public Poco::Net::ServerSocketImpl {
- public:
-  explicit StrictServerSocket(FrontShared& shared) : shared_(shared) {}
-  Poco::Net::SocketImpl* acceptConnection(Poco::Net::SocketAddress& peer) override;
-  bool poll(const Poco::Timespan& timeout, int mode) override;
-
- protected:
-  ~StrictServerSocket() override = default;
-
- private:
-  [[nodiscard]] bool readable(milliseconds wait) const noexcept;
-  FrontShared& shared_;
 };
 
 }  // namespace sluice::server

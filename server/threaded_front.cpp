@@ -10,11 +10,12 @@
 #include <Poco/Net/HTTPServerResponse.h>
 #include <Poco/Net/ServerSocket.h>
 #include <Poco/ThreadPool.h>
-#include <fcntl.h>
 #include <sys/resource.h>
 
 #include "front.h"
+#include "server_limits.h"
 #include "strict_socket.h"
+#include "waiting_listener.h"
 
 namespace sluice::server {
 
@@ -45,7 +46,8 @@ class HandlerFactory final : public Poco::Net::HTTPRequestHandlerFactory {
 // A ServerSocket around our implementation; Poco's constructor for that is protected.
 class Listener final : public Poco::Net::ServerSocket {
  public:
-  explicit Listener(FrontShared& shared) : ServerSocket(new StrictServerSocket(shared), true) {}
+  explicit Listener(FrontShared& shared) : ServerSocket(new WaitingListener(shared), true) {}
+  void prepare() { static_cast<WaitingListener*>(impl())->prepare(); }
 };
 
 // As many descriptors as the system lets us have; answers how many connections they are good for.
@@ -76,8 +78,7 @@ class ThreadedFront final : public Front {
       const Poco::Net::SocketAddress address(shared_.options.address, shared_.options.port);
       listener.bind(address, true, false);  // a second server on the port is an error, so no SO_REUSEPORT
       listener.listen(static_cast<int>(shared_.options.backlog));
-      // Children (an embedded Redis) must not inherit the port.
-      ::fcntl(listener.impl()->sockfd(), F_SETFD, FD_CLOEXEC);
+      listener.prepare();
       port_ = listener.address().port();
       makeServer(listener);
       return {};
@@ -109,7 +110,7 @@ class ThreadedFront final : public Front {
   }
 
   FrontStats stats() const noexcept override {
-    return {shared_.gauge.open(),
+    return {shared_.gauge.open() + shared_.silent.load(std::memory_order_relaxed),
             shared_.gauge.waiting(),
             shared_.accepted.load(std::memory_order_relaxed),
             shared_.requests.load(std::memory_order_relaxed),
@@ -121,12 +122,10 @@ class ThreadedFront final : public Front {
   // Threads and queue together stay within the descriptors of this process.
   void limitConnections() {
     const std::size_t most = connectionsPossible();
-    FrontOptions& options = shared_.options;
-    options.threads = std::min(options.threads, most / 2);
-    if (options.threads + options.queueMax <= most) return;
-    options.queueMax = most - options.threads;
-    shared_.log.warning("http", "http.queue is cut to " + std::to_string(options.queueMax) +
-                                    ": the limit of open files allows no more (ulimit -n)");
+    shared_.options.threads = std::min(shared_.options.threads, most / 2);
+    shared_.connectionsMax = std::min(shared_.options.threads + shared_.options.queueMax, most);
+    shared_.log.info("http",
+                     "at most " + std::to_string(shared_.connectionsMax) + " connections at one time");
   }
 
   void makeServer(const Poco::Net::ServerSocket& listener) {
@@ -137,7 +136,7 @@ class ThreadedFront final : public Front {
     Poco::Net::HTTPServerParams::Ptr params = new Poco::Net::HTTPServerParams;
     params->setMaxThreads(threads);
     // One more than the listener lets in, so that Poco never drops one.
-    params->setMaxQueued(static_cast<int>(shared_.options.threads + shared_.options.queueMax) + 1);
+    params->setMaxQueued(static_cast<int>(shared_.connectionsMax) + 1);
     params->setKeepAlive(true);
     params->setKeepAliveTimeout(toTimespan(shared_.options.keepAlive));
     params->setMaxKeepAliveRequests(
