@@ -1,0 +1,101 @@
+// Every file of config/: each starts, takes an order and stores it, as it stands.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sluice/child_process.h"
+
+#include "support/http_client.h"
+#include "support/program.h"
+#include "support/server_process.h"
+#include "support/temp_folder.h"
+
+namespace sluice::test {
+namespace {
+
+const std::string kFolder = SLUICE_SOURCE_DIR "/config/";
+
+std::string fileText(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// A server with one of the files. Port and data folder are the test's own; everything else is the file's.
+class ServerOfFile {
+ public:
+  explicit ServerOfFile(const std::string& name)
+      : globals_{"-c", kFolder + name, "--set", "http.port=0", "--set", "data.dir=" + folder_.file("data")} {
+    ChildOptions options;
+    options.arguments = {SLUICE_BINARY};
+    options.arguments.insert(options.arguments.end(), globals_.begin(), globals_.end());
+    options.arguments.emplace_back("serve");
+    options.outputFile = folder_.file("server.log");
+    auto started = ChildProcess::start(options);
+    EXPECT_TRUE(started) << started.error().text;
+    process_ = std::move(started).take();
+    const std::string announcement = "ready on http://127.0.0.1:";
+    const bool up = ServerProcess::eventually(milliseconds(60000),
+                                              [&] { return log().find(announcement) != std::string::npos; });
+    EXPECT_TRUE(up) << log();
+    port_ =
+        static_cast<std::uint16_t>(std::stoi(log().substr(log().find(announcement) + announcement.size())));
+  }
+
+  [[nodiscard]] ProgramResult command(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), globals_.begin(), globals_.end());
+    return runSluice(arguments);
+  }
+  [[nodiscard]] std::string log() const { return fileText(folder_.file("server.log")); }
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+  int end() { return process_->end(milliseconds(30000)); }
+
+ private:
+  TempFolder folder_;
+  std::vector<std::string> globals_;
+  std::unique_ptr<ChildProcess> process_;
+  std::uint16_t port_ = 0;
+};
+
+class ConfigFile : public testing::TestWithParam<std::string> {};
+
+TEST_P(ConfigFile, StartsAndCarriesAnOrderToItsEnd) {
+  ServerOfFile server(GetParam());
+  const ProgramResult created =
+      server.command({"voucher", "create", "--title", "Test", "--stock", "3", "--load"});
+  ASSERT_EQ(created.exitCode, 0) << created.err;
+  HttpReply answer;
+  // The server learns of a new voucher within a second.
+  ASSERT_TRUE(ServerProcess::eventually(milliseconds(20000),
+                                        [&] {
+                                          answer = http(server.port(), "POST", "/api/v1/vouchers/1/orders",
+                                                        {{"X-User-Id", "42"}}, R"({"quantity":1})");
+                                          return answer.status == 202;
+                                        }))
+      << answer.status << answer.body;
+  const std::string path = "/api/v1/orders/" + jsonMember(answer.body, "orderId") + "?voucher=1";
+  EXPECT_TRUE(ServerProcess::eventually(milliseconds(20000), [&] {
+    return jsonMember(http(server.port(), "GET", path, {{"X-User-Id", "42"}}).body, "status") ==
+           "pending_payment";
+  })) << server.log();
+  const ProgramResult audit = server.command({"audit"});
+  EXPECT_EQ(audit.exitCode, 0) << audit.out << audit.err;
+  EXPECT_EQ(server.end(), 0) << server.log();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ConfigFile,
+                         testing::Values("quickstart.properties", "step1-blocking-queue.properties",
+                                         "step2-redis-stream.properties"));
+
+TEST(ConfigFiles, AreAllSound) {
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    const ProgramResult check = runSluice({"config", "check", "-c", entry.path().string()});
+    EXPECT_EQ(check.exitCode, 0) << entry.path() << ": " << check.err;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::test
