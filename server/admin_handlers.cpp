@@ -2,6 +2,7 @@
 #include "admin_handlers.h"
 
 #include <algorithm>
+#include <array>
 
 #include "json_writer.h"
 #include "paging.h"
@@ -132,18 +133,18 @@ class AdminHandlers {
   // --- orders ---
 
   void showOrder(Call& call) {
-    OrderId order;
-    VoucherId voucher;
-    if (!readOrder(call, order, voucher)) return;
-    writeResult(call, Orders(parts_).find(order, voucher, UserId(), adminDeadline()), writeOrderView);
+    OrderNames names;
+    if (!readOrder(call, names)) return;
+    writeResult(call, Orders(parts_).find(names.order, names.voucher, names.user, adminDeadline()),
+                writeOrderView);
   }
 
   void cancelOrder(Call& call) {
-    OrderId order;
-    VoucherId voucher;
-    if (!readOrder(call, order, voucher) || !readNoBody(call)) return;
+    OrderNames names;
+    if (!readOrder(call, names) || !readNoBody(call)) return;
     writeResult(call,
-                Orders(parts_).cancel(order, voucher, UserId(), DeadReason::ByOperator, adminDeadline()),
+                Orders(parts_).cancel(names.order, names.voucher, names.user, DeadReason::ByOperator,
+                                      adminDeadline()),
                 writeOrderView);
   }
 
@@ -186,19 +187,27 @@ class AdminHandlers {
   }
 
  private:
-  // The order of the path, and the voucher of the query where it is given.
-  static bool readOrder(Call& call, OrderId& order, VoucherId& voucher) {
-    if (!readPathId(call, 0, order)) return false;
-    QueryParameter parameter{"voucher", {}, false};
-    if (const auto fault = readQuery(call.request.query, {&parameter, 1})) {
+  // An order that is still queued is found by its hold, so by voucher and user; a stored one by its id.
+  struct OrderNames {
+    OrderId order;
+    VoucherId voucher;
+    UserId user;
+  };
+
+  static bool readOrder(Call& call, OrderNames& names) {
+    if (!readPathId(call, 0, names.order)) return false;
+    std::array<QueryParameter, 2> parameters = {{{"voucher", {}, false}, {"user", {}, false}}};
+    if (const auto fault = readQuery(call.request.query, parameters)) {
       setProblem(call.response, *fault);
       return false;
     }
-    if (!parameter.present) return true;
-    const auto parsed = parseId<VoucherId>(parameter.value);
-    if (parsed) voucher = *parsed;
-    if (!parsed) setProblem(call.response, 400, "BAD_ID", kIdRule);
-    return parsed.has_value();
+    const auto voucher = parseId<VoucherId>(parameters[0].value);
+    const auto user = parseId<UserId>(parameters[1].value);
+    names.voucher = voucher.value_or(VoucherId());
+    names.user = user.value_or(UserId());
+    const bool sound = (voucher || !parameters[0].present) && (user || !parameters[1].present);
+    if (!sound) setProblem(call.response, 400, "BAD_ID", kIdRule);
+    return sound;
   }
 
   // Ids of dead letters are the queue's own words.

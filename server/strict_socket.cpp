@@ -43,6 +43,12 @@ StrictSocket::~StrictSocket() {
 
 // --- reading ---
 
+// A client that drips bytes finds the deadline as well as one that sends none.
+StrictSocket::Wait StrictSocket::receiveUntil(SteadyTime deadline) {
+  return steady_clock::now() >= deadline ? Wait::TimeOut : receiveMore(deadline);
+}
+
+// Sleeps until bytes come; looks at the deadline after each slice without any.
 StrictSocket::Wait StrictSocket::receiveMore(SteadyTime deadline) {
   if (filled_ == buffer_.size()) return Wait::End;  // callers make room first
   while (true) {
@@ -101,7 +107,7 @@ bool StrictSocket::readHead() {
   std::optional<std::size_t> length;
   while (!(length = scanner.scan(received()))) {
     if (scanner.fault()) return fail(*scanner.fault());
-    if (const Wait wait = receiveMore(deadline); wait != Wait::Data) return failRead(wait);
+    if (const Wait wait = receiveUntil(deadline); wait != Wait::Data) return failRead(wait);
   }
   headLength_ = *length;
   const auto fault = parseHead(received().substr(0, headLength_), head_);
@@ -134,7 +140,7 @@ bool StrictSocket::readBody() {
   if (head_.expectsContinue && filled_ < headLength_ + bodyLength_ && !sendContinue()) return false;
   const SteadyTime deadline = steady_clock::now() + shared_.options.requestTimeout;
   while (filled_ < headLength_ + bodyLength_) {
-    if (const Wait wait = receiveMore(deadline); wait != Wait::Data) return failRead(wait);
+    if (const Wait wait = receiveUntil(deadline); wait != Wait::Data) return failRead(wait);
   }
   return true;
 }

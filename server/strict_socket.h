@@ -48,6 +48,7 @@ class StrictSocket final : public Poco::Net::StreamSocketImpl {
   enum class Wait : std::uint8_t { Data, End, TimeOut };
 
   Wait receiveMore(SteadyTime deadline);
+  Wait receiveUntil(SteadyTime deadline);
   bool waitForFirstByte(milliseconds timeout);
   bool mustGo() noexcept;
   bool readRequest();

@@ -137,6 +137,9 @@ class ThreadedFront final : public Front {
     params->setMaxThreads(threads);
     // One more than the listener lets in, so that Poco never drops one.
     params->setMaxQueued(static_cast<int>(shared_.connectionsMax) + 1);
+    // A thread of Poco's that looks for work at the very moment of the stop sleeps this long before it sees
+    // it (10 s by default).
+    params->setThreadIdleTime(toTimespan(limits::kReadSlice));
     params->setKeepAlive(true);
     params->setKeepAliveTimeout(toTimespan(shared_.options.keepAlive));
     params->setMaxKeepAliveRequests(

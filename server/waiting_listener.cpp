@@ -155,7 +155,8 @@ bool WaitingListener::stopStep() {
   }
   if (stopSince_ == SteadyTime()) stopSince_ = steady_clock::now();
   watch(kPause);
-  if (ready_.empty() && steady_clock::now() - stopSince_ >= limits::kReadSlice) endListening();
+  const bool hadItsMoment = silent_.empty() || steady_clock::now() - stopSince_ >= limits::kReadSlice;
+  if (ready_.empty() && hadItsMoment) endListening();
   return !ready_.empty();
 }
 
