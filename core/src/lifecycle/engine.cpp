@@ -3,6 +3,7 @@
 #include "lifecycle/engine.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 namespace sluice {
@@ -17,6 +18,7 @@ namespace {
 constexpr milliseconds kEverySecond{1000};
 constexpr milliseconds kAgainSoon{100};
 constexpr milliseconds kStoreWithin{2000};
+constexpr milliseconds kOpenWithin{5000};
 constexpr milliseconds kReceiveWait{200};
 // Rows of one expiry or release step; a backlog is worked off step by step, so that neither keeps the other
 // waiting.
@@ -64,18 +66,30 @@ Status EngineImpl::start(Deadline deadline) {
   if (life_ != Life::Made) return {ErrorCode::Stopped, "an engine is started once"};
   life_ = Life::Started;
   if (const Status sound = checkTraits(); !sound) return sound;
-  for (const Status& opened :
-       {store_.attempt(deadline), health_.openRedis(deadline), health_.openQueue(deadline)}) {
-    if (!retryable(opened)) return opened;
-    if (!opened) parts_.log.warning("engine", "starting without " + opened.error().text);
-  }
+  if (const Status opened = openParts(deadline); !opened) return opened;
   addSteps();
-  // One round here, so that an engine whose servers are all there is ready when start() returns.
-  (void)storeSteps_.runDue(std::chrono::steady_clock::now());
-  (void)healthSteps_.runDue(std::chrono::steady_clock::now());
   startThreads();
   if (admits()) gate_.open();
+  // Until each has looked once, so that an engine whose servers are all there is ready when start() returns.
+  while ((!healthLooked_ || !storeLooked_) && !deadline.passed()) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
   return {};
+}
+
+// What is away is tried again later; what an operator must mend ends the start.
+Status EngineImpl::openParts(Deadline deadline) {
+  const auto goesOn = [this](const Status& opened) {
+    if (!retryable(opened)) return false;
+    if (!opened) parts_.log.warning("engine", "starting without " + opened.error().text);
+    return true;
+  };
+  const Status store = store_.attempt(deadline.orSooner(kOpenWithin));
+  if (!goesOn(store)) return store;
+  const Status redis = health_.openRedis(deadline.orSooner(kOpenWithin));
+  if (!goesOn(redis)) return redis;
+  const Status queue = health_.openQueue(deadline.orSooner(kOpenWithin));
+  return goesOn(queue) ? Status() : queue;
 }
 
 Status EngineImpl::checkTraits() const {
@@ -104,6 +118,7 @@ milliseconds EngineImpl::healthStep() {
   const milliseconds rest = health_.step();
   const HealthReport report = health_.report();
   gate_.hold(report.clockRefused);
+  healthLooked_ = true;
   if (!report.queueWhy.empty()) return rest;
   const Status dead =
       catalog_.refreshDeadLetters(parts_.queue, report.queue.deadLetters > 0, Deadline::in(kStoreWithin));
@@ -116,6 +131,7 @@ milliseconds EngineImpl::storeStep() {
   const Status done = talkToStore();
   const std::lock_guard lock(whyMutex_);
   storeWhy_ = done ? std::string() : done.error().text;
+  storeLooked_ = true;
   return done ? std::min(kEverySecond, options_.leaseDuration / 4) : kAgainSoon;
 }
 

@@ -44,6 +44,7 @@ class EngineImpl final : public Engine {
   [[nodiscard]] bool admits() const noexcept { return options_.role != Role::Worker; }
   [[nodiscard]] bool works() const noexcept { return options_.role != Role::Front; }
   [[nodiscard]] Status checkTraits() const;
+  Status openParts(Deadline deadline);
   void addSteps();
   void startThreads();
   void work(fulfilment::Fulfilment& worker) noexcept;
@@ -68,6 +69,8 @@ class EngineImpl final : public Engine {
   fulfilment::FulfilmentCounts counts_;
   std::vector<std::unique_ptr<fulfilment::Fulfilment>> workers_;
   std::atomic<std::uint64_t> expired_{0};
+  std::atomic<bool> healthLooked_{false};
+  std::atomic<bool> storeLooked_{false};
   mutable std::mutex whyMutex_;
   std::string storeWhy_ =
       "store: not looked at yet";  // guarded by whyMutex_: why the store does not answer; empty where it does
