@@ -282,6 +282,15 @@ TEST(Gate, AVoucherMadeAMomentAgoIsServedBeforeTheCatalogKnowsIt) {
   EXPECT_EQ(fixture.gate.admitted()[0].admitted, 2);
 }
 
+TEST(Gate, AVoucherThatWasSoldIsNeverNotFoundEvenBeforeTheCatalogKnowsIt) {
+  GateFixture fixture;
+  fixture.refresh();
+  const VoucherId voucher = fixture.fakes.sell(10).id;
+  EXPECT_EQ(fixture.order(voucher, 1).verdict, Verdict::Admitted);
+  fixture.fakes.qualifier.flushAll();
+  EXPECT_EQ(fixture.order(voucher, 2).verdict, Verdict::Unavailable);
+}
+
 TEST(LaneTable, UnknownVouchersHaveFewLanesAndGiveThemBack) {
   admission::LaneTable lanes;
   std::vector<admission::LaneTable::Use> uses;

@@ -118,7 +118,9 @@ void Gate::explainMissing(Lane& lane, Batch& batch) noexcept {
   const auto isMissing = [](const OrderAnswer& answer) { return answer.verdict == Verdict::NotFound; };
   if (std::none_of(answers.begin(), answers.end(), isMissing)) return;
   const std::optional<Voucher> voucher = catalog_.find(lane.voucher());
-  if (!voucher && catalog_.loaded()) return;
+  // Not on record yet, but sold a moment ago: it is real.
+  const bool sold = lane.admitted.load() > 0;
+  if (!voucher && !sold && catalog_.loaded()) return;
   Verdict verdict = Verdict::Unavailable;
   if (voucher &&
       (voucher->settings.state == VoucherState::Closed || parts_.clock.now() >= voucher->settings.end)) {
