@@ -30,9 +30,9 @@ bool retryable(const Status& status) { return status.ok() || errorTraits(status.
 
 // Opens the store; brings its schema up to date where that is what it lacks.
 Status openStore(OrderStore& store, Deadline deadline) {
-  const Status opened = store.start(deadline);
+  Status opened = store.start(deadline);
   if (opened || opened.error().code != ErrorCode::Misconfigured) return opened;
-  const Status migrated = store.migrate(deadline);
+  Status migrated = store.migrate(deadline);
   if (!migrated) return retryable(migrated) ? migrated : opened;
   return store.start(deadline);
 }
@@ -65,8 +65,8 @@ Status EngineImpl::start(Deadline deadline) {
   const std::lock_guard lock(lifeMutex_);
   if (life_ != Life::Made) return {ErrorCode::Stopped, "an engine is started once"};
   life_ = Life::Started;
-  if (const Status sound = checkTraits(); !sound) return sound;
-  if (const Status opened = openParts(deadline); !opened) return opened;
+  if (Status sound = checkTraits(); !sound) return sound;
+  if (Status opened = openParts(deadline); !opened) return opened;
   addSteps();
   startThreads();
   if (admits()) gate_.open();
@@ -84,11 +84,11 @@ Status EngineImpl::openParts(Deadline deadline) {
     if (!opened) parts_.log.warning("engine", "starting without " + opened.error().text);
     return true;
   };
-  const Status store = store_.attempt(deadline.orSooner(kOpenWithin));
+  Status store = store_.attempt(deadline.orSooner(kOpenWithin));
   if (!goesOn(store)) return store;
-  const Status redis = health_.openRedis(deadline.orSooner(kOpenWithin));
+  Status redis = health_.openRedis(deadline.orSooner(kOpenWithin));
   if (!goesOn(redis)) return redis;
-  const Status queue = health_.openQueue(deadline.orSooner(kOpenWithin));
+  Status queue = health_.openQueue(deadline.orSooner(kOpenWithin));
   return goesOn(queue) ? Status() : queue;
 }
 
@@ -136,12 +136,11 @@ milliseconds EngineImpl::storeStep() {
 }
 
 Status EngineImpl::talkToStore() {
-  if (const Status opened = store_.attempt(Deadline::in(kStoreWithin)); !opened) return opened;
+  if (Status opened = store_.attempt(Deadline::in(kStoreWithin)); !opened) return opened;
   auto vouchers = catalog_.refresh(parts_.store, Deadline::in(kStoreWithin));
   if (vouchers) gate_.know(vouchers.value());
   if (admits()) {
-    if (const Status leased = lease_.step(gate_.admitted(), Deadline::in(kStoreWithin)); !leased)
-      return leased;
+    if (Status leased = lease_.step(gate_.admitted(), Deadline::in(kStoreWithin)); !leased) return leased;
   }
   return vouchers ? Status() : vouchers.error().during("read the vouchers");
 }

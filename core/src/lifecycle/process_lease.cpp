@@ -81,7 +81,7 @@ Status ProcessLeaseKeeper::end(const std::vector<AdmissionCount>& admitted, Dead
   if (!lease_) return {};
   ids_.revoke();
   held_ = false;
-  const Status ended = store_.endProcess(*lease_, now(), sinceLease(admitted), deadline);
+  Status ended = store_.endProcess(*lease_, now(), sinceLease(admitted), deadline);
   lease_.reset();
   return ended;
 }
