@@ -23,11 +23,6 @@ constexpr int kStepsBetweenLooks = 4000;
 // Switching to WAL needs the file alone for an instant, and SQLite does not wait for it by itself.
 constexpr milliseconds kWalRetry{5};
 
-sqlite_api::sqlite3* connectionOf(Session& session) noexcept {
-  auto* backend = session.soci.get_backend();
-  return backend == nullptr ? nullptr : static_cast<soci::sqlite3_session_backend*>(backend)->conn_;
-}
-
 int stopAtDeadline(void* deadline) { return static_cast<const Deadline*>(deadline)->passed() ? 1 : 0; }
 
 std::string textOf(Session& session, const char* question) {
@@ -54,7 +49,7 @@ Result<std::unique_ptr<Session>> SqliteDialect::open(Use use, Deadline deadline)
   auto session = std::make_unique<Session>();
   session->deadline = deadline;
   session->soci.open(soci::sqlite3, "dbname=\"" + options_.path + "\" timeout=0");
-  sqlite_api::sqlite3* connection = connectionOf(*session);
+  sqlite_api::sqlite3* connection = connectionOf(session->soci);
   sqlite_api::sqlite3_extended_result_codes(connection, 1);
   sqlite_api::sqlite3_progress_handler(connection, kStepsBetweenLooks, stopAtDeadline, &session->deadline);
   sqlite_api::sqlite3_busy_timeout(connection,
@@ -84,7 +79,7 @@ Status SqliteDialect::adopt(Session& session) {
 
 void SqliteDialect::begin(Session& session, Use use) {
   const milliseconds wait = std::min(options_.busy, session.deadline.remaining());
-  sqlite_api::sqlite3_busy_timeout(connectionOf(session), static_cast<int>(wait.count()));
+  sqlite_api::sqlite3_busy_timeout(connectionOf(session.soci), static_cast<int>(wait.count()));
   execute(session, Text(use == Use::Read ? "BEGIN" : "BEGIN IMMEDIATE"));
 }
 
@@ -92,7 +87,7 @@ void SqliteDialect::commit(Session& session) { session.soci.commit(); }
 
 bool SqliteDialect::rollback(Session& session) noexcept {
   // Some failures undo the transaction by themselves; a second ROLLBACK would be an error.
-  sqlite_api::sqlite3* connection = connectionOf(session);
+  sqlite_api::sqlite3* connection = connectionOf(session.soci);
   if (connection == nullptr) return false;
   if (sqlite_api::sqlite3_get_autocommit(connection) != 0) return true;
   return sqlite_api::sqlite3_exec(connection, "ROLLBACK", nullptr, nullptr, nullptr) == SQLITE_OK;

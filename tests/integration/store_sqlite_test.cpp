@@ -226,8 +226,8 @@ class ListeningDialect final : public sqlite::SqliteDialect {
   Result<std::unique_ptr<sql::Session>> open(sql::Use use, Deadline deadline) override {
     auto session = SqliteDialect::open(use, deadline);
     if (!session) return session;
-    auto* backend = static_cast<soci::sqlite3_session_backend*>(session.value()->soci.get_backend());
-    sqlite_api::sqlite3_trace_v2(backend->conn_, SQLITE_TRACE_STMT, note, &heard_);
+    sqlite_api::sqlite3_trace_v2(sqlite::connectionOf(session.value()->soci), SQLITE_TRACE_STMT, note,
+                                 &heard_);
     return session;
   }
 
