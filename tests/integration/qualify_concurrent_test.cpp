@@ -16,6 +16,7 @@ class QualifyConcurrent : public QualifyFixture {
   template <typename Work>
   static void inThreads(int count, Work work) {
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(count));
     for (int k = 0; k < count; ++k) {
       threads.emplace_back([work, k] { work(k); });
     }

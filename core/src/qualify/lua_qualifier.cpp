@@ -72,7 +72,7 @@ Status LuaQualifier::note(RedisConnection& connection, const ServerFacts& facts)
         "redis was restarted or is another server now; nothing is admitted until its holds are checked");
   }
   skewMs_.store(facts.clockSkew.count(), std::memory_order_relaxed);
-  const Status fit = judgeServer(facts);
+  Status fit = judgeServer(facts);
   fit_.store(fit.ok(), std::memory_order_relaxed);
   return fit;
 }

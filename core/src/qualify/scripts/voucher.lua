@@ -43,23 +43,26 @@ local function holdOf(order, pieces)
   return order .. ':' .. pieces
 end
 
--- Whether a user's holds contain the order, and where its text begins (behind the comma).
+-- Where the text of the order begins in a user's holds (which may be false: none), or nil.
 local function findHold(holds, order)
   if not holds then return nil end
-  local at = string.find(',' .. holds, ',' .. order .. ':', 1, true)
-  return at
+  if string.sub(holds, 1, #order + 1) == order .. ':' then return 1 end
+  local comma = string.find(holds, ',' .. order .. ':', 1, true)
+  return comma and comma + 1
 end
 
--- The sum of pieces of a user's holds and the newest order, or nil where the text is not one of ours.
+-- The sum of pieces of a user's holds and the newest order, or nil where the text is not one of ours. Keeps
+-- the order ids out of the loop: a user may have many orders where the limit is high, and making a string
+-- of each would take most of the time.
 local function sumHolds(holds)
-  if not string.find(holds, '^[%d:,]+$') then return nil end
-  local sum, newest = 0, nil
-  for order, pieces in string.gmatch(holds, '(%d+):(%d+)') do
+  local sum, last, behind = 0, 0, 1
+  for at, pieces, next in string.gmatch(holds .. ',', '()%d+:(%d+),()') do
+    if at ~= behind then return nil end
     sum = sum + tonumber(pieces)
-    newest = order
+    last, behind = at, next
   end
-  if not newest then return nil end
-  return sum, newest
+  if behind ~= #holds + 2 then return nil end
+  return sum, string.match(holds, '^%d+', last)
 end
 
 local function setCounters(key, stock, held)
