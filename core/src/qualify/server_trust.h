@@ -24,7 +24,7 @@ class ServerTrust {
   }  // 0: none seen yet
   [[nodiscard]] bool isCurrent(std::uint64_t number) const noexcept { return number == current(); }
   [[nodiscard]] bool mayAdmit(std::uint64_t number) const noexcept {
-    return isCurrent(number) && number == trusted_.load(std::memory_order_acquire);
+    return number != 0 && isCurrent(number) && number == trusted_.load(std::memory_order_acquire);
   }
 
  private:
