@@ -41,10 +41,11 @@ Status SqliteDialect::prepare(Deadline) { return createDatabaseFile(options_.pat
 
 Result<std::unique_ptr<Session>> SqliteDialect::open(Use use, Deadline deadline) {
   // SQLite would create a missing file, and an empty database would hide that the path is wrong.
-  std::error_code ignored;
-  if (!std::filesystem::exists(options_.path, ignored)) {
-    return {ErrorCode::Misconfigured,
-            "the database file " + options_.path + " does not exist; migrate creates it"};
+  std::error_code error;
+  if (!std::filesystem::exists(options_.path, error)) {
+    return {ErrorCode::Misconfigured, "the database file " + options_.path +
+                                          (error ? " cannot be reached: " + error.message()
+                                                 : std::string(" does not exist; migrate creates it"))};
   }
   auto session = std::make_unique<Session>();
   session->deadline = deadline;
@@ -58,7 +59,12 @@ Result<std::unique_ptr<Session>> SqliteDialect::open(Use use, Deadline deadline)
   execute(*session, Text("PRAGMA trusted_schema = OFF"));
   execute(*session,
           Text(options_.synchronousFull ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL"));
-  execute(*session, Text(use == Use::Read ? "PRAGMA query_only = ON" : "PRAGMA cache_size = -32768"));  // KiB
+  if (use == Use::Read) {
+    execute(*session, Text("PRAGMA query_only = ON"));
+  } else {
+    execute(*session, Text("PRAGMA cache_size = -32768"));  // KiB: the indexes of a sale stay in memory
+    execute(*session, Text("PRAGMA journal_size_limit = 67108864"));  // the log shrinks again after a rush
+  }
   return session;
 }
 

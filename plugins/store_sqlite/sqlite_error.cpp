@@ -19,7 +19,7 @@ sql::Failure misconfigured(std::string text) { return {{ErrorCode::Misconfigured
 sql::Failure ioFailure(int code, const std::string& text, sql::Stage stage) {
   const bool ambiguous = stage == sql::Stage::Commit && code != SQLITE_IOERR_WRITE;
   if (!ambiguous) return unavailable("the disk refuses: " + text);
-  return {{ErrorCode::OutcomeUnknown, "the disk failed during COMMIT, the order may be stored: " + text},
+  return {{ErrorCode::OutcomeUnknown, "the disk failed during COMMIT, the change may be stored: " + text},
           false};
 }
 

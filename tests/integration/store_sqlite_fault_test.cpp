@@ -344,6 +344,60 @@ TEST(SqliteFaults, ThreeProcessesWriteTheSameOrdersAndSellNotOneTooMany) {
   EXPECT_GT(sums.rows, 500);
 }
 
+// Fails at COMMIT as often as told, before or after the commit really happened.
+class StumblingDialect final : public sqlite::SqliteDialect {
+ public:
+  StumblingDialect(sqlite::SqliteOptions options, int times, int code, bool committed)
+      : SqliteDialect(std::move(options)), left_(times), code_(code), committed_(committed) {}
+  void commit(sql::Session& session) override {
+    const bool stumble = left_ > 0 && !isRead(session);
+    if (!stumble || committed_) SqliteDialect::commit(session);
+    if (!stumble) return;
+    --left_;
+    throw soci::sqlite3_soci_error("stumbled", code_);
+  }
+
+ private:
+  static bool isRead(sql::Session& session) {
+    return sqlite_api::sqlite3_txn_state(sqlite::connectionOf(session.soci), nullptr) != SQLITE_TXN_WRITE;
+  }
+  int left_;
+  const int code_;
+  const bool committed_;
+};
+
+TEST(SqliteFaults, ALostRaceIsRepeatedAsAWholeAndThenGivenUp) {
+  for (const int times : {3, 1000}) {
+    SqliteWorld world;
+    const VoucherId id = sell(*world.open(), 100);
+    const auto store = world.makeWith(
+        std::make_unique<StumblingDialect>(world.options(), times, SQLITE_BUSY_SNAPSHOT, false));
+    ASSERT_TRUE(store->start(soon()));
+    const auto outcomes = store->persist(batchOf(1, 10, id), kNow, kPayBy, soon());
+    if (times == 3) {
+      EXPECT_EQ(countOf(outcomes, PersistKind::Stored), 10u);
+    } else {
+      EXPECT_EQ(outcomes.error().code, ErrorCode::Unavailable);
+    }
+    EXPECT_EQ(totalsOf(*store).rows, times == 3 ? 10 : 0);
+  }
+}
+
+TEST(SqliteFaults, ALostAnswerToCommitIsSaidAndRepeatingIsSafe) {
+  for (const bool committed : {true, false}) {
+    SqliteWorld world;
+    const VoucherId id = sell(*world.open(), 100);
+    const auto store =
+        world.makeWith(std::make_unique<StumblingDialect>(world.options(), 1, SQLITE_IOERR_FSYNC, committed));
+    ASSERT_TRUE(store->start(soon()));
+    EXPECT_EQ(store->persist(batchOf(1, 10, id), kNow, kPayBy, soon()).error().code,
+              ErrorCode::OutcomeUnknown);
+    const auto again = store->persist(batchOf(1, 10, id), kNow, kPayBy, soon());
+    EXPECT_EQ(countOf(again, committed ? PersistKind::Already : PersistKind::Stored), 10u);
+    EXPECT_EQ(totalsOf(*store).rows, 10);
+  }
+}
+
 TEST(SqliteErrors, SayWhetherItMayHaveHappened) {
   using sql::Stage;
   const auto codeOf = [](int native, Stage stage) {

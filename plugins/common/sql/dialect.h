@@ -58,6 +58,9 @@ class Dialect {
   [[nodiscard]] virtual Status adopt(Session& session) = 0;
 
   // Starts a transaction in which every wait, and every statement, ends at session.deadline.
+  // Read: all its statements see one snapshot. Write: each statement sees what is committed when it runs
+  // (READ COMMITTED on a server), because a snapshot taken before a lock was waited for would be too old.
+  // Migrate: alone among all processes.
   virtual void begin(Session& session, Use use) = 0;
   virtual void commit(Session& session) = 0;
   // False where the session is in doubt; it is closed then and opened anew.
