@@ -146,10 +146,13 @@ Result<std::vector<Delivery>> Consumer::receive(std::size_t max, Deadline deadli
   }
 }
 
-// One step; the batch may stay empty. Claimed and new entries never share a batch, so that new ones keep
-// their order.
+// One step, which ends with a look at what is new even where the deadline has passed. Claimed and new entries
+// never share a batch, so that new ones keep their order.
 Status Consumer::receiveInto(Batch& batch, std::size_t max, Deadline deadline) {
-  if (recovering_) return recover(batch, max, graced(deadline));
+  while (recovering_) {
+    if (auto recovered = recover(batch, max, graced(deadline)); !recovered || !batch.empty())
+      return recovered;
+  }
   if (letNewPass_) {
     letNewPass_ = false;
     if (auto read = readNew(batch, max, milliseconds(0), graced(deadline)); !read) return read;

@@ -26,7 +26,9 @@ std::string_view versionIn(std::string_view info) noexcept {
   return info.substr(0, info.find_first_of("\r\n"));
 }
 
-bool isAtLeast62(std::string_view version) noexcept {
+}  // namespace
+
+bool isSupported(std::string_view version) noexcept {
   int major = 0;
   int minor = 0;
   const char* const end = version.data() + version.size();
@@ -35,8 +37,6 @@ bool isAtLeast62(std::string_view version) noexcept {
   if (first.ptr != end) std::from_chars(first.ptr + 1, end, minor);
   return major > 6 || (major == 6 && minor >= 2);
 }
-
-}  // namespace
 
 StreamKeys::StreamKeys(const std::string& prefix) {
   const RedisKeys names(prefix);
@@ -77,7 +77,7 @@ Status Shared::check(RedisConnection& connection, Deadline deadline) const {
   const auto info = connection.call({"INFO", "server"}, deadline);
   if (!info) return info.error();
   const std::string_view version = versionIn(info.value().value().text());
-  if (isAtLeast62(version)) return {};
+  if (isSupported(version)) return {};
   return {ErrorCode::Misconfigured, settings.redis.text() + " has version " + std::string(version) +
                                         "; queue = stream needs Redis 6.2 or newer (XPENDING with IDLE)"};
 }

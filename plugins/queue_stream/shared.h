@@ -30,6 +30,9 @@ inline constexpr milliseconds kGrace{250};
 inline constexpr milliseconds kBackoffBase{10};
 inline constexpr milliseconds kBackoffMax{500};
 
+// "6.2.0" and above, as INFO says it.
+[[nodiscard]] bool isSupported(std::string_view version) noexcept;
+
 struct Settings {
   std::string group = "fulfilment";
   milliseconds lease{10000};

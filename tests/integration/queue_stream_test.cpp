@@ -1,16 +1,9 @@
-// queue_stream against a real Redis: the contract, and what is its own: foreign bytes, lost groups, keys
-// behind its back.
-#include <atomic>
-#include <filesystem>
-#include <map>
-#include <mutex>
+// What only queue_stream has: foreign bytes, keys behind its back, consumers that retire, its options.
 #include <thread>
 
 #include "sluice/plugin.h"
 
-#include "contract/queue_contract.h"
-#include "stream_queue.h"
-#include "support/private_redis.h"
+#include "stream_fixture.h"
 
 extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
 
@@ -18,91 +11,9 @@ namespace sluice::test {
 
 namespace {
 
-const std::string kJournal = "t:{0}:orders";
-const std::string kDead = "t:{0}:dead";
-const std::string kGroup = "fulfilment";
+const QueueCase kCase{"stream", [] { return std::make_unique<StreamFixture>(milliseconds(600)); }};
 
-// Counts the lines that reach it; `repeated` is bounded by the log behind it, so calls are counted by topic.
-class CountingLog final : public Log {
- public:
-  bool enabled(LogLevel) const noexcept override { return true; }
-  void write(LogLevel, std::string_view, std::string_view) noexcept override { ++lines; }
-  void repeated(LogLevel, std::string_view, std::string_view topic, std::string_view) noexcept override {
-    const std::lock_guard lock(mutex_);
-    ++topics_[std::string(topic)];
-  }
-  std::size_t topic(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    return topics_[name];
-  }
-  std::atomic<std::size_t> lines{0};
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, std::size_t> topics_;
-};
-
-class StreamFixture final : public QueueFixture {
- public:
-  // `fsync`: with everysec a killed server may lose what it has answered (it postpones writes while it
-  // syncs), with always not.
-  explicit StreamFixture(milliseconds leaseOfAll, const std::string& fsync = "everysec")
-      : redis({"--appendfsync", fsync}) {
-    settings.group = kGroup;
-    settings.keyPrefix = "t";
-    settings.lease = leaseOfAll;
-    settings.deadMax = 30;
-    settings.redis = redis.target();
-  }
-  std::unique_ptr<OrderQueue> make(const std::string& instance, std::size_t consumers) override {
-    stream::Settings own = settings;
-    own.instance = instance;
-    own.consumers = consumers;
-    return std::make_unique<stream::StreamQueue>(own, log, systemClock(), systemRandom());
-  }
-  std::int64_t rawDepth() override { return redis.number({"XLEN", kJournal}); }
-  std::size_t deadMax() const override { return static_cast<std::size_t>(settings.deadMax); }
-  milliseconds lease() const override { return settings.lease; }
-  void killServer() override { redis.kill(); }
-  void startServer() override { redis.start(); }
-  void freezeServer() override { redis.freeze(); }
-  void resumeServer() override { redis.resume(); }
-
-  PrivateRedis redis;
-  CountingLog log;
-  stream::Settings settings;
-};
-
-// Where nobody dies the lease is long, so that a slow machine takes nothing over.
-const QueueCase kLongLease{"stream", [] { return std::make_unique<StreamFixture>(milliseconds(60000)); }};
-const QueueCase kShortLease{"stream", [] { return std::make_unique<StreamFixture>(milliseconds(600)); }};
-
-const QueueCase kSynced{"stream",
-                        [] { return std::make_unique<StreamFixture>(milliseconds(2000), "always"); }};
-
-INSTANTIATE_TEST_SUITE_P(Stream, QueueContract, testing::Values(kLongLease), queueCaseName);
-INSTANTIATE_TEST_SUITE_P(Stream, QueueDelay, testing::Values(kShortLease), queueCaseName);
-INSTANTIATE_TEST_SUITE_P(Stream, QueueLease, testing::Values(kShortLease), queueCaseName);
-INSTANTIATE_TEST_SUITE_P(Stream, QueueProcesses, testing::Values(kShortLease), queueCaseName);
-INSTANTIATE_TEST_SUITE_P(Stream, QueueServer, testing::Values(kSynced), queueCaseName);
-
-// What only this queue has. The base's tools are used, its parameter is fixed.
-class StreamQueue : public QueueContract {
- protected:
-  StreamFixture& own() { return static_cast<StreamFixture&>(*fixture_); }
-  PrivateRedis& redis() { return own().redis; }
-  void injectField(const std::string& name, const std::string& bytes) {
-    redis().command({"XADD", kJournal, "*", name, bytes});
-  }
-  // Nothing is left beside the journal once everything is settled.
-  void expectClean() {
-    EXPECT_EQ(redis().number({"XLEN", kJournal}), 0);
-    EXPECT_EQ(redis().command({"XPENDING", kJournal, kGroup}).value()[0].integer(), 0);
-    EXPECT_EQ(redis().number({"EXISTS", "t:{0}:failures", "t:{0}:retry"}), 0);
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Own, StreamQueue, testing::Values(kShortLease), queueCaseName);
+INSTANTIATE_TEST_SUITE_P(Own, StreamOwn, testing::Values(kCase), queueCaseName);
 
 std::string everyByte() {
   std::string bytes;
@@ -112,7 +23,7 @@ std::string everyByte() {
   return bytes;
 }
 
-TEST_P(StreamQueue, ForeignBytesReachTheDeadLettersByteForByte) {
+TEST_P(StreamOwn, ForeignBytesReachTheDeadLettersByteForByte) {
   const std::vector<std::string> foreign = {"",
                                             everyByte(),
                                             "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
@@ -139,7 +50,7 @@ TEST_P(StreamQueue, ForeignBytesReachTheDeadLettersByteForByte) {
   EXPECT_EQ(redis().number({"XLEN", kJournal}), 2);
 }
 
-TEST_P(StreamQueue, EntriesOfAnotherShapeAreKeptWhole) {
+TEST_P(StreamOwn, EntriesOfAnotherShapeAreKeptWhole) {
   injectField("other", "value");
   redis().command({"XADD", kJournal, "*", "o", encodeAdmission(admissionOf(1)), "x", "y"});
   injectField("o", std::string(limits::kDeadBytesMax + 1, 'x'));
@@ -153,7 +64,7 @@ TEST_P(StreamQueue, EntriesOfAnotherShapeAreKeptWhole) {
   EXPECT_EQ(letters[2].bytes.size(), limits::kDeadBytesMax);
 }
 
-TEST_P(StreamQueue, AnUndecodableEntryOfADeadConsumerIsPutAsideToo) {
+TEST_P(StreamOwn, AnUndecodableEntryOfADeadConsumerIsPutAsideToo) {
   injectField("o", "garbage");
   redis().command({"XREADGROUP", "GROUP", kGroup, "gone-0", "STREAMS", kJournal, ">"});
   const Deadline deadline = Deadline::in(kSoon);
@@ -166,7 +77,7 @@ TEST_P(StreamQueue, AnUndecodableEntryOfADeadConsumerIsPutAsideToo) {
   expectClean();
 }
 
-TEST_P(StreamQueue, UndecodableEntriesWaitWhileTheDeadLettersAreFull) {
+TEST_P(StreamOwn, UndecodableEntriesWaitWhileTheDeadLettersAreFull) {
   const std::size_t max = own().deadMax();
   for (std::size_t k = 0; k < max + 1; ++k) {
     injectField("o", "garbage");
@@ -187,7 +98,7 @@ TEST_P(StreamQueue, UndecodableEntriesWaitWhileTheDeadLettersAreFull) {
   expectClean();
 }
 
-TEST_P(StreamQueue, LeavesNothingBehind) {
+TEST_P(StreamOwn, LeavesNothingBehind) {
   publish(1, 40);
   auto held = take(40);
   std::vector<Delivery> half(held.begin(), held.begin() + 20);
@@ -207,7 +118,7 @@ TEST_P(StreamQueue, LeavesNothingBehind) {
   EXPECT_EQ(redis().number({"XLEN", kDead}), 0);
 }
 
-TEST_P(StreamQueue, TheDeadLetterInRedisNamesItsOrder) {
+TEST_P(StreamOwn, TheDeadLetterInRedisNamesItsOrder) {
   (void)deadLetter(77, "why");
   const auto reply = redis().command({"XRANGE", kDead, "-", "+"});
   const RedisValue fields = reply.value()[0][1];
@@ -223,109 +134,7 @@ TEST_P(StreamQueue, TheDeadLetterInRedisNamesItsOrder) {
   EXPECT_GT(std::stoll(found["at"]), 0);
 }
 
-TEST_P(StreamQueue, AFlushedServerIsRebuiltOnceAndQuietly) {
-  publish(1, 5);
-  const auto held = take(5);
-  std::atomic<bool> stop{false};
-  std::thread waiting([&] {
-    while (!stop) {
-      (void)queue_->receive(1, 10, Deadline::in(milliseconds(100)));
-    }
-  });
-  std::this_thread::sleep_for(milliseconds(100));
-  redis().command({"FLUSHALL"});
-  const Deadline deadline = Deadline::in(kSoon);
-  while (stats().dataLost == 0 && !deadline.passed()) {
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  std::this_thread::sleep_for(milliseconds(300));
-  stop = true;
-  waiting.join();
-  EXPECT_EQ(stats().dataLost, 1U);
-  EXPECT_EQ(own().log.topic("group gone"), 1U);
-  EXPECT_EQ(own().log.lines, 0U);
-  EXPECT_EQ(countSettled(*queue_, 0, settlementsOf(held)), 0U) << "what was lost is nobody's";
-  publish(6, 3);
-  EXPECT_EQ(ordersOf(take(3)), (std::vector<std::int64_t>{6, 7, 8}));
-}
-
-TEST_P(StreamQueue, ADestroyedGroupGetsEverythingAgain) {
-  publish(1, 5);
-  settle(settlementsOf(take(2)));
-  redis().command({"XGROUP", "DESTROY", kJournal, kGroup});
-  EXPECT_EQ(ordersOf(take(3)), (std::vector<std::int64_t>{3, 4, 5}));
-  EXPECT_EQ(stats().dataLost, 1U);
-}
-
-TEST_P(StreamQueue, ADeletedJournalUnderAWaitingConsumer) {
-  std::thread deleter([this] {
-    std::this_thread::sleep_for(milliseconds(100));
-    redis().command({"DEL", kJournal});
-    // As the qualify script does it: it knows nothing of groups.
-    injectField("o", encodeAdmission(admissionOf(1)));
-  });
-  EXPECT_EQ(ordersOf(take(1)), std::vector<std::int64_t>{1});
-  deleter.join();
-  EXPECT_EQ(stats().dataLost, 1U);
-}
-
-TEST_P(StreamQueue, AServerThatComesBackEmptyIsOneLoss) {
-  publish(1, 5);
-  (void)take(5);
-  redis().command({"FLUSHALL"});
-  redis().restart();
-  const Deadline deadline = Deadline::in(kSoon);
-  while (!queue_->receive(0, 1, Deadline::in(milliseconds(50))).ok() && !deadline.passed()) {
-  }
-  EXPECT_EQ(stats().dataLost, 1U);
-  publish(9, 1);
-  EXPECT_EQ(ordersOf(take(1)), std::vector<std::int64_t>{9});
-}
-
-TEST_P(StreamQueue, EntriesDeletedWhilePendingAreDroppedAndCounted) {
-  publish(1, 3);
-  (void)take(3);
-  queue_.reset();
-  redis().command({"XTRIM", kJournal, "MAXLEN", "1"});
-  queue_ = open("first");
-  EXPECT_EQ(ordersOf(take(1)), std::vector<std::int64_t>{3});
-  EXPECT_EQ(stats().vanished, 2U);
-  EXPECT_EQ(stats().inFlight, 1);
-  EXPECT_EQ(stats().ready, 0);
-}
-
-TEST_P(StreamQueue, AForgottenRetryIsStillFound) {
-  publish(1, 1);
-  auto later = settlementsOf(take(1), SettleKind::RetryLater);
-  later.at(0).delay = milliseconds(3600000);
-  settle(later);
-  expectQuiet(*queue_, 0, own().lease() * 2);
-  // Somebody deletes the timetable, and an hour passes.
-  redis().command({"DEL", "t:{0}:retry"});
-  const auto id = std::string(redis().command({"XRANGE", kJournal, "-", "+"}).value()[0][0].text());
-  redis().command({"XCLAIM", kJournal, kGroup, "~later", "0", id, "IDLE", "3700000", "JUSTID"});
-  EXPECT_EQ(ordersOf(take(1)), std::vector<std::int64_t>{1});
-}
-
-TEST_P(StreamQueue, ATokenSurvivesALostConnection) {
-  publish(1, 2);
-  const auto held = take(2);
-  redis().command({"CLIENT", "KILL", "TYPE", "normal"});
-  const Deadline deadline = Deadline::in(kSoon);
-  Result<std::vector<SettleOutcome>> outcome{ErrorCode::Unavailable, ""};
-  while (!outcome && !deadline.passed()) {
-    outcome = queue_->settle(0, settlementsOf({held.at(0)}), Deadline::in(milliseconds(500)));
-  }
-  ASSERT_TRUE(outcome.ok());
-  EXPECT_EQ(outcome.value().at(0), SettleOutcome::Settled) << "still ours in Redis";
-  const auto again = take(1);
-  EXPECT_EQ(ordersOf(again), std::vector<std::int64_t>{2});
-  EXPECT_EQ(countSettled(*queue_, 0, settlementsOf({held.at(1)})), 0U) << "it was handed out anew";
-  settle(settlementsOf(again));
-  expectClean();
-}
-
-TEST_P(StreamQueue, OnlyConsumersThatOwnNothingAreRetired) {
+TEST_P(StreamOwn, OnlyConsumersThatOwnNothingAreRetired) {
   own().settings.retire = milliseconds(300);
   queue_ = open("first");
   publish(1, 1);
@@ -353,7 +162,7 @@ TEST_P(StreamQueue, OnlyConsumersThatOwnNothingAreRetired) {
   expectClean();
 }
 
-TEST_P(StreamQueue, PublishingStopsAtTheCapWithNothingTaken) {
+TEST_P(StreamOwn, PublishingStopsAtTheCapWithNothingTaken) {
   own().settings.journalMax = 10;
   queue_ = open("first");
   publish(1, 8);
@@ -370,7 +179,7 @@ TEST_P(StreamQueue, PublishingStopsAtTheCapWithNothingTaken) {
   EXPECT_EQ(dead().size(), 1U) << "a full journal keeps the dead letter";
 }
 
-TEST_P(StreamQueue, TwoShopsOnOneServerDoNotMix) {
+TEST_P(StreamOwn, TwoShopsOnOneServerDoNotMix) {
   own().settings.keyPrefix = "u";
   const auto other = open("first");
   publish(1, 1);
@@ -379,57 +188,13 @@ TEST_P(StreamQueue, TwoShopsOnOneServerDoNotMix) {
   EXPECT_EQ(ordersOf(take(*other, 0, 1)), std::vector<std::int64_t>{2});
 }
 
-TEST_P(StreamQueue, FullMemoryStillLetsOrdersBeSettled) {
-  publish(1, 100);
-  const auto held = take(100);
-  redis().command({"CONFIG", "SET", "maxmemory", "1"});
-  EXPECT_EQ(publish(*queue_, admissionsOf(200, 1)).error().code, ErrorCode::Unavailable);
-  auto later = settlementsOf({held.at(0)}, SettleKind::RetryLater);
-  EXPECT_EQ(queue_->settle(0, later, Deadline::in(kSoon)).error().code, ErrorCode::Unavailable);
-  settle(settlementsOf({held.begin() + 1, held.end()}));
-  redis().command({"CONFIG", "SET", "maxmemory", "0"});
-  settle(later);
-  const auto last = take(1);
-  EXPECT_EQ(last.at(0).failures, 1U) << "the refused settlement left nothing half done";
-  settle(settlementsOf(last));
-  expectClean();
-}
-
-TEST_P(StreamQueue, AJournalOfAnotherTypeIsSaidSo) {
-  queue_.reset();
-  redis().command({"DEL", kJournal});
-  redis().command({"SET", kJournal, "a string"});
-  const auto strange = fixture_->make("first", 1);
-  const Status refused = strange->start(Deadline::in(kSoon));
-  EXPECT_EQ(refused.error().code, ErrorCode::Corrupt) << refused.error().text;
-  EXPECT_EQ(redis().text({"GET", kJournal}), "a string");
-}
-
-TEST_P(StreamQueue, AWrongPasswordIsAnOperatorsMatter) {
-  own().settings.redis.password = "wrong-secret";
-  const auto locked = fixture_->make("first", 1);
-  const Status refused = locked->start(Deadline::in(kSoon));
-  EXPECT_EQ(refused.error().code, ErrorCode::Misconfigured) << refused.error().text;
-  EXPECT_EQ(refused.error().text.find("wrong-secret"), std::string::npos);
-}
-
-TEST_P(StreamQueue, ForcedReconnectsLeakNothing) {
-  const auto descriptors = [] {
-    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                         std::filesystem::directory_iterator());
-  };
-  publish(1, 1);
-  (void)take(1);
-  const auto before = descriptors();
-  for (int round = 0; round < 100; ++round) {
-    redis().command({"CLIENT", "KILL", "TYPE", "normal"});
-    (void)queue_->receive(0, 1, Deadline::in(milliseconds(1)));
-    (void)queue_->receive(0, 1, Deadline::in(milliseconds(1)));
+TEST(StreamPlugin, NeedsRedis62) {
+  for (const char* old : {"2.8.0", "5.0.14", "6.0.16", "6.1.240", "", "x"}) {
+    EXPECT_FALSE(stream::isSupported(old)) << old;
   }
-  EXPECT_LE(descriptors(), before + 2);
-  EXPECT_GE(stats().reconnects, 10U);
-  publish(2, 1);
-  EXPECT_TRUE(publish(*queue_, admissionsOf(3, 1)).ok());
+  for (const char* good : {"6.2.0", "6.2.14", "7.0.15", "7.2.4", "8.0", "10.0.1"}) {
+    EXPECT_TRUE(stream::isSupported(good)) << good;
+  }
 }
 
 Result<std::unique_ptr<OrderQueue>> fromFactory(bool journal,

@@ -52,7 +52,7 @@ struct QueueTraits {
   bool inspectable = false;   // dead letters are visible to other processes too
 };
 
-// Names one delivery to its queue; meaningless to others and after a reconnect (then settle answers Stale).
+// Names one delivery to its queue; meaningless to others. After a reconnect settle may answer Stale.
 struct DeliveryToken {
   std::uint64_t epoch = 0;
   std::uint64_t a = 0;
@@ -107,8 +107,7 @@ struct QueueStats {
   std::uint64_t deadLettered = 0;
   std::uint64_t reconnects = 0;
   std::uint64_t dataLost = 0;  // times the queue, stream or group was found gone and rebuilt
-  std::uint64_t vanished =
-      0;  // messages that somebody deleted behind the queue's back while they were in flight
+  std::uint64_t vanished = 0;  // messages in flight that somebody deleted behind the queue's back
 };
 
 class OrderQueue {
