@@ -29,6 +29,7 @@ class HeaderAuth final : public UserAuth {
                        "X-User-Id must be a decimal number from 1 to 9223372036854775807."};
     return *user;
   }
+  std::string_view challenge() const noexcept override { return "X-User-Id realm=\"sluice\""; }
 };
 
 // A descriptor that closes itself.

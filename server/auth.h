@@ -24,6 +24,8 @@ class UserAuth {
   virtual ~UserAuth();
   // The user, or the refusal (401, 400).
   [[nodiscard]] virtual std::variant<UserId, HttpFault> identify(const HttpRequest& request) const = 0;
+  // The value of WWW-Authenticate beside a 401.
+  [[nodiscard]] virtual std::string_view challenge() const noexcept = 0;
 };
 
 // Reads X-User-Id: decimal, 1 .. 2^63-1, exactly once. A header with an underscore in its name is another

@@ -69,6 +69,17 @@ Result<std::string> adminToken(const Config& config, Log& log) {
   return token;
 }
 
+void writeRoutes(const Router& router, Log& log) {
+  for (const Route& route : router.routes()) {
+    log.write(LogLevel::Debug, "http",
+              std::string(methodName(route.method))
+                  .append(" ")
+                  .append(route.pattern)
+                  .append(" for ")
+                  .append(accessName(route.access)));
+  }
+}
+
 class ServerProgram final : public Poco::Util::ServerApplication {
  public:
   explicit ServerProgram(const Config& config) : config_(config) {}
@@ -99,6 +110,7 @@ class ServerProgram final : public Poco::Util::ServerApplication {
     if (const Status started = engine.start(Deadline::in(kOpenDeadline)); !started.ok())
       return refuse(started.error());
     service.watch(*front);
+    if (parts.log.enabled(LogLevel::Debug)) writeRoutes(service.router(), parts.log);
     front->start();
     announce(engine, parts, urlOf(options, front->port()));
     waitForTerminationRequest();

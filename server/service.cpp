@@ -97,6 +97,7 @@ bool Service::admit(Access access, Call& call) const {
   }
   const auto identity = userAuth_->identify(call.request);
   if (const auto* fault = std::get_if<HttpFault>(&identity)) {
+    if (fault->status == 401) call.response.add("WWW-Authenticate", userAuth_->challenge());
     setProblem(call.response, *fault);
     return false;
   }
