@@ -23,6 +23,7 @@ function(sluice_plugin)
   endif()
   set_target_properties(${ARG_NAME} PROPERTIES PREFIX ""
     LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/plugins" INSTALL_RPATH "$ORIGIN/../lib")
+  set_property(GLOBAL APPEND PROPERTY SLUICE_PLUGINS ${ARG_NAME})
 endfunction()
 
 # sluice_test(NAME unit_x SOURCES a.cpp ... [LINK lib ...] [LABELS concurrent slow ...] [TIMEOUT seconds])

@@ -126,7 +126,9 @@ TEST_F(ConfigTest, AllFaultsComeAtOnceWithKeyLayerAndWhatIsRight) {
   const std::string faults =
       faultsOf({{file}, {{"gate.batches", "0"}}, {{"SLUICE_QUEUE_MINIMAL_WAIT", "soon"}}});
   EXPECT_THAT(faults, HasSubstr("http.prot: unknown key; did you mean http.port? (" + file + ":1)"));
-  EXPECT_THAT(faults, HasSubstr("http.threads: 'many' is not a whole number, 1..4096 (" + file + ":2)"));
+  EXPECT_THAT(faults,
+              HasSubstr("http.threads: 'many' is not a whole number, 1..4096; write decimal digits (" + file +
+                        ":2)"));
   EXPECT_THAT(faults, HasSubstr("redis.tls: cannot be true: hiredis 0.14 has no TLS"));
   EXPECT_THAT(faults, HasSubstr(file + ": line 4 has no '='"));
   EXPECT_THAT(faults, HasSubstr("gate.batches: '0' is outside 1..64 (--set)"));
@@ -287,6 +289,18 @@ TEST_F(ConfigTest, WhereRedisIsMayBeSaidOnce) {
   EXPECT_EQ(faultsOfSets({{"redis.embedded", "true"}, {"redis.append.fsync", "always"}}), "");
 }
 
+TEST_F(ConfigTest, AStrongerLayerMaySayAnewWhereRedisIs) {
+  const std::string host = write("host.properties", "redis.host = 10.0.0.7\nredis.port = 7000\n");
+  EXPECT_EQ(sound({{host}, {{"redis.socket", "/run/r.sock"}}, {}}).redisTarget().socketPath, "/run/r.sock");
+  EXPECT_EQ(sound({{host}, {}, {{"SLUICE_REDIS_EMBEDDED", "on"}, {"SLUICE_DATA_DIR", "/srv/x"}}})
+                .redisTarget()
+                .socketPath,
+            EmbeddedRedis::socketPath("/srv/x"));
+  const std::string embedded = write("embedded.properties", "redis.embedded = on\n");
+  EXPECT_THAT(faultsOf({{embedded, host}, {}, {}}), HasSubstr("redis.host: contradicts redis.embedded"));
+  EXPECT_EQ(faultsOf({{host, embedded}, {}, {}}), "");
+}
+
 TEST_F(ConfigTest, ThePrefixOfKeysIsPlain) {
   for (const char* bad : {"", "a b", "a{b}", "a:b", "秒", "a*"}) {
     EXPECT_THAT(faultsOfSets({{"redis.prefix", bad}}), HasSubstr("redis.prefix: must be 1 to 32 letters"))
@@ -315,6 +329,7 @@ TEST_F(ConfigTest, ContradictionsOfRoleAndQueueAreRefused) {
               HasSubstr("role: cannot be worker with queue = inproc"));
   EXPECT_THAT(faultsOfSets({{"queue", "stream"}, {"journal", "off"}}),
               HasSubstr("journal: cannot be off with queue = stream"));
+  EXPECT_THAT(faultsOfSets({{"queue", "inproc"}}), HasSubstr("journal: must be off with queue = inproc"));
   EXPECT_THAT(faultsOfSets({{"fulfilment.failures.max", "11"}}),
               HasSubstr("fulfilment.deliveries.max: is below"));
   EXPECT_EQ(sound({{}, {{"role", "worker"}}, {}}).role(), Role::Worker);

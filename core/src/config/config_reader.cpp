@@ -42,7 +42,7 @@ Config ConfigReader::read() {
   } else {
     faults_.push_back({"plugins.dir", there.error().text});
   }
-  checkRelations(config_.core_, values_, faults_);
+  checkRelations(config_.core_, layers_.strengths(), faults_);
   nameLayers();
   return std::move(config_);
 }

@@ -78,9 +78,8 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
      "How long a process number stays reserved without renewal. Shorter frees numbers sooner, longer bears "
      "longer outages of the store."},
 
-    {"http.front", OptionType::Choice, "threaded", "threaded|reactor", kPublic,
-     "`threaded`: a thread a connection, for a place behind a proxy. `reactor`: event-driven and hardened, "
-     "for many connections."},
+    {"http.front", OptionType::Choice, "threaded", "threaded", kPublic,
+     "How connections are served. `threaded`: a thread a connection, for a place behind a proxy."},
     {"http.address", OptionType::Text, "127.0.0.1", "..45", kPublic,
      "IP address to listen on, or `localhost`."},
     {"http.port", OptionType::Integer, "8080", "0..65535", kPublic,
@@ -95,7 +94,8 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
      "How long an idle connection stays open; longer spares handshakes and occupies threads of the threaded "
      "front."},
     {"http.request.timeout", OptionType::Duration, "5s", "10ms..1m", kPublic,
-     "Longest time for a whole request head, and again for its body, to arrive; who is slower is answered 408."},
+     "Longest time for a whole request head, and again for its body, to arrive; who is slower is answered "
+     "408."},
 
     {"auth.mode", OptionType::Choice, "header", "header", kPublic,
      "How the user is known: `header` trusts a header that the proxy in front has set, and must never be "

@@ -116,6 +116,16 @@ std::string Layers::originOf(const std::string& key) const {
   return {};
 }
 
+std::map<std::string, std::size_t> Layers::strengths() const {
+  std::map<std::string, std::size_t> ranks;
+  for (std::size_t rank = 0; rank < layers_.size(); ++rank) {
+    for (const auto& [key, place] : layers_[rank].places) {
+      ranks[key] = rank;
+    }
+  }
+  return ranks;
+}
+
 std::vector<std::string> Layers::openPlacesOf(const std::string& key) const {
   std::vector<std::string> open;
   for (const Layer& layer : layers_) {

@@ -25,6 +25,8 @@ class Layers {
   // Where the winning value stands: "conf/sale.properties:12", "environment SLUICE_HTTP_PORT", "--set"; empty
   // where nowhere.
   [[nodiscard]] std::string originOf(const std::string& key) const;
+  // Every key that some layer gives, with the rank of the strongest layer that does; higher is stronger.
+  [[nodiscard]] std::map<std::string, std::size_t> strengths() const;
   // The places of a key where a secret may not stand (files and --set), in any layer.
   [[nodiscard]] std::vector<std::string> openPlacesOf(const std::string& key) const;
 

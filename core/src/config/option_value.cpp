@@ -102,11 +102,18 @@ Result<OptionValue> readBoolean(const OptionSpec& spec, std::string_view written
   return refused(shown(spec, written) + " is neither true nor false; write true, false, on, off, yes or no");
 }
 
+std::string examplesOf(OptionType type) {
+  if (type == OptionType::Duration) return "250ms, 10s, 5m or 2h";
+  return type == OptionType::Size ? "4096, 64KiB, 16MiB or 1GiB" : "decimal digits";
+}
+
 Result<OptionValue> readRanged(const OptionSpec& spec, std::string_view written) {
   const auto bounds = readBounds(spec.type, spec.range);
   if (!bounds) return malformedTable(spec);
   const auto number = readNumber(spec.type, written);
-  if (!number) return refused(shown(spec, written) + " is not " + expectedValue(spec));
+  if (!number)
+    return refused(shown(spec, written) + " is not " + expectedValue(spec) + "; write " +
+                   examplesOf(spec.type));
   if (*number < bounds->least || *number > bounds->most) {
     return refused(shown(spec, written) + " is outside " + spec.range);
   }
@@ -151,9 +158,9 @@ std::string expectedValue(const OptionSpec& spec) {
     case OptionType::Integer:
       return "a whole number" + within;
     case OptionType::Duration:
-      return "a duration such as 250ms, 10s, 5m or 2h" + within;
+      return "a duration" + within;
     case OptionType::Size:
-      return "a size such as 4096, 64KiB, 16MiB or 1GiB" + within;
+      return "a size" + within;
     case OptionType::Path:
       return "a path";
     case OptionType::Text:

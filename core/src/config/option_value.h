@@ -18,8 +18,7 @@ struct OptionValue {
 // The error says what is wrong and what is right, without the key; the value of a secret is not in it.
 [[nodiscard]] Result<OptionValue> readOptionValue(const OptionSpec& spec, std::string_view written);
 
-// "a number, 1..65535", "one of a, b, c", "a duration (ms, s, m, h), 1ms..1h": for messages and the
-// reference.
+// "a whole number, 1..65535", "one of a, b, c", "a duration, 1ms..1h": for messages and the reference.
 [[nodiscard]] std::string expectedValue(const OptionSpec& spec);
 
 }  // namespace sluice

@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace {
 
-using Given = std::map<std::string, std::string>;
+using Strengths = std::map<std::string, std::size_t>;
 
 enum class Reach : std::uint8_t { Loopback, Others, NoAddress };
 
@@ -31,8 +31,8 @@ Reach reachOf(const std::string& address) noexcept {
 
 class Relations {
  public:
-  Relations(const OptionMap& core, const Given& given, std::vector<ConfigFault>& faults)
-      : core_(core), given_(given), faults_(faults) {
+  Relations(const OptionMap& core, const Strengths& strengths, std::vector<ConfigFault>& faults)
+      : core_(core), strengths_(strengths), faults_(faults) {
     for (const ConfigFault& fault : faults) {
       faulty_.insert(fault.key);
     }
@@ -50,12 +50,12 @@ class Relations {
       refuse("redis.prefix", "must be 1 to 32 letters, digits, '_', '.' or '-'");
     }
     if (core_.boolean("redis.embedded")) {
-      return refuseWith("redis.embedded = true, which runs a Redis of its own",
-                        {"redis.socket", "redis.host", "redis.port", "redis.username", "redis.password",
-                         "redis.password.file", "redis.database"});
+      return refuseBeside("redis.embedded", "which runs a Redis of its own",
+                          {"redis.socket", "redis.host", "redis.port", "redis.username", "redis.password",
+                           "redis.password.file", "redis.database"});
     }
     if (!core_.text("redis.socket").empty()) {
-      refuseWith("redis.socket, which says where Redis is", {"redis.host", "redis.port"});
+      refuseBeside("redis.socket", "which says where Redis is", {"redis.host", "redis.port"});
     }
     if (core_.text("redis.host").empty()) refuse("redis.host", "must not be empty");
     if (!core_.text("redis.username").empty() && core_.text("redis.password").empty()) {
@@ -74,6 +74,11 @@ class Relations {
     if (queue == "stream" && !core_.boolean("journal")) {
       refuse("journal",
              "cannot be off with queue = stream, which reads the journal; switch it on or use another queue");
+    }
+    if (queue == "inproc" && core_.boolean("journal")) {
+      refuse("journal",
+             "must be off with queue = inproc, which keeps admissions in memory; switch it off or use queue "
+             "= stream");
     }
     if (core_.integer("fulfilment.deliveries.max") < core_.integer("fulfilment.failures.max")) {
       refuse("fulfilment.deliveries.max",
@@ -96,7 +101,7 @@ class Relations {
     constexpr std::size_t kTokenBytesMin = 32;
     const std::string& token = core_.text("admin.token");
     if (!token.empty() && token.size() < kTokenBytesMin) {
-      refuse(given_.contains("admin.token.file") ? "admin.token.file" : "admin.token",
+      refuse(strengths_.contains("admin.token.file") ? "admin.token.file" : "admin.token",
              "is shorter than 32 bytes; make one with: openssl rand -hex 32");
     }
   }
@@ -106,22 +111,28 @@ class Relations {
     if (!faulty_.contains(key)) faults_.push_back({key, std::move(text)});
   }
 
-  void refuseWith(const std::string& what, const std::vector<std::string>& keys) {
+  // Keys that `winner` makes meaningless; in a weaker layer they are left alone, as anything that is
+  // overridden.
+  void refuseBeside(const std::string& winner, const std::string& why, const std::vector<std::string>& keys) {
+    const auto own = strengths_.find(winner);
     for (const std::string& key : keys) {
-      if (given_.contains(key)) refuse(key, "contradicts " + what + "; keep one of the two");
+      const auto other = strengths_.find(key);
+      const bool weaker =
+          other == strengths_.end() || (own != strengths_.end() && other->second < own->second);
+      if (!weaker) refuse(key, "contradicts " + winner + ", " + why + "; keep one of the two");
     }
   }
 
   const OptionMap& core_;
-  const Given& given_;
+  const Strengths& strengths_;
   std::vector<ConfigFault>& faults_;
   std::set<std::string> faulty_;
 };
 
 }  // namespace
 
-void checkRelations(const OptionMap& core, const Given& given, std::vector<ConfigFault>& faults) {
-  Relations relations(core, given, faults);
+void checkRelations(const OptionMap& core, const Strengths& strengths, std::vector<ConfigFault>& faults) {
+  Relations relations(core, strengths, faults);
   relations.checkRedis();
   relations.checkRole();
   relations.checkAccess();
