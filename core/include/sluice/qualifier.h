@@ -9,9 +9,9 @@
 // Delivery:  when decide() answers Admitted, hold and journal entry exist, as durable as probe() says.
 //            Asking again with the same order id gives the first answer, so after OutcomeUnknown the same
 //            question may be repeated.
-// Errors:    Unavailable (nothing happened), OutcomeUnknown (it may have), Misconfigured (an operator must act:
-//            version, policy, password), Corrupt (a reply or key of a wrong shape), Stopped. A decision against
-//            a request is a verdict, not an error.
+// Errors:    Unavailable (nothing happened), OutcomeUnknown (it may have), Misconfigured (an operator must
+//            act: version, policy, password), Corrupt (a reply or key of a wrong shape), Stopped. A decision
+//            against a request is a verdict, not an error.
 // Limits:    limits::kQualifyBatchMax requests in a decide; limits::kPageMax elements in any page.
 #pragma once
 
