@@ -195,7 +195,7 @@ TEST_P(StoreContract, ManyThreadsUseEveryCallWithoutHarm) {
       ASSERT_TRUE(store().pay(OrderId(order), now_, soon()));
       ASSERT_TRUE(store().findOrder(OrderId(order), soon()));
       ASSERT_TRUE(store().listOrders(id, wanted.user, std::nullopt, OrderId(), 10, soon()));
-      ASSERT_TRUE(store().recentOrders(milliseconds(10), OrderId(), 10, soon()));
+      ASSERT_TRUE(store().recentOrders(milliseconds(10), {}, 10, soon()));
       ASSERT_TRUE(store().unreleased(10, soon()));
       const AdmissionCount count{id, order};
       ASSERT_TRUE(store().renewProcess(lease, std::chrono::minutes(1), now_, {&count, 1}, soon()));

@@ -204,21 +204,23 @@ TEST_P(StoreContract, SeveralOrdersAreFoundAtOnce) {
 }
 
 TEST_P(StoreContract, RecentOrdersAreThoseChangedShortlyBeforeTheNewestChange) {
-  EXPECT_THAT(store().recentOrders(minutes(5), OrderId(), 100, soon()).value(), IsEmpty());
+  EXPECT_THAT(store().recentOrders(minutes(5), {}, 100, soon()).value(), IsEmpty());
   const VoucherId id = sell(100);
   for (int k = 1; k <= 10; ++k) {
     persist(admission(k, k, id));
     now_ += minutes(1);
   }
-  ASSERT_TRUE(
-      store().pay(OrderId(2), now_ - minutes(1), soon()).value().changed);  // when order 10 was stored
-  EXPECT_EQ(idsOf(store().recentOrders(minutes(3), OrderId(), 100, soon()).value()),
-            (std::vector<std::int64_t>{2, 7, 8, 9, 10}));
-  EXPECT_EQ(idsOf(store().recentOrders(minutes(3), OrderId(2), 2, soon()).value()),
-            (std::vector<std::int64_t>{7, 8}));
-  EXPECT_EQ(idsOf(store().recentOrders(minutes(3), OrderId(9), 2, soon()).value()),
-            (std::vector<std::int64_t>{10}));
-  EXPECT_THAT(store().recentOrders(minutes(3), OrderId(10), 2, soon()).value(), IsEmpty());
+  const UtcTime newest = now_ - minutes(1);  // when order 10 was stored
+  ASSERT_TRUE(store().pay(OrderId(2), newest, soon()).value().changed);
+  const auto recent = [&](ChangePoint after, std::size_t max) {
+    return idsOf(store().recentOrders(minutes(3), after, max, soon()).value());
+  };
+  EXPECT_EQ(recent({}, 100), (std::vector<std::int64_t>{7, 8, 9, 2, 10}));
+  EXPECT_EQ(recent({newest - minutes(3), OrderId(7)}, 2), (std::vector<std::int64_t>{8, 9}));
+  EXPECT_EQ(recent({newest - minutes(1), OrderId(9)}, 2), (std::vector<std::int64_t>{2, 10}));
+  EXPECT_EQ(recent({newest - minutes(1), OrderId(9)}, 1), (std::vector<std::int64_t>{2}));
+  EXPECT_EQ(recent({newest, OrderId(2)}, 2), (std::vector<std::int64_t>{10}));
+  EXPECT_THAT(recent({newest, OrderId(10)}, 2), IsEmpty());
 }
 
 TEST_P(StoreContract, TotalsSumUpEachVoucher) {
@@ -248,8 +250,7 @@ TEST_P(StoreContract, PagesAboveTheLimitAreRefused) {
             ErrorCode::InvalidArgument);
   EXPECT_EQ(store().listOrders(VoucherId(1), UserId(), std::nullopt, OrderId(), max, soon()).error().code,
             ErrorCode::InvalidArgument);
-  EXPECT_EQ(store().recentOrders(minutes(1), OrderId(), max, soon()).error().code,
-            ErrorCode::InvalidArgument);
+  EXPECT_EQ(store().recentOrders(minutes(1), {}, max, soon()).error().code, ErrorCode::InvalidArgument);
   EXPECT_EQ(store().unreleased(max, soon()).error().code, ErrorCode::InvalidArgument);
   EXPECT_EQ(store().expire(now_, max, soon()).error().code, ErrorCode::InvalidArgument);
   EXPECT_EQ(store().totals(VoucherId(), max, soon()).error().code, ErrorCode::InvalidArgument);

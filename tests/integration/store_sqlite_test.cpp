@@ -278,7 +278,8 @@ void useEveryCall(OrderStore& store) {
     EXPECT_TRUE(store.listOrders(id, UserId(), status, OrderId(5), 100, soon()));
     EXPECT_TRUE(store.listOrders(id, user, status, OrderId(5), 100, soon()));
   }
-  EXPECT_TRUE(store.recentOrders(milliseconds(5), OrderId(5), 100, soon()));
+  EXPECT_TRUE(store.recentOrders(milliseconds(5), {}, 100, soon()));
+  EXPECT_TRUE(store.recentOrders(milliseconds(5), {kNow, OrderId(5)}, 100, soon()));
   EXPECT_TRUE(store.totals(VoucherId(), 100, soon()));
   EXPECT_TRUE(store.updateVoucher(id, 1, settingsOf(2'000'000, 5), soon()));
   EXPECT_TRUE(store.listVouchers(VoucherId(), 100, soon()));

@@ -291,7 +291,7 @@ Result<std::vector<Order>> FakeStore::listOrders(VoucherId voucher, UserId user,
   });
 }
 
-Result<std::vector<Order>> FakeStore::recentOrders(milliseconds window, OrderId after, std::size_t max,
+Result<std::vector<Order>> FakeStore::recentOrders(milliseconds window, ChangePoint after, std::size_t max,
                                                    Deadline) {
   return call("recentOrders", [&]() -> Result<std::vector<Order>> {
     UtcTime newest{};
@@ -299,9 +299,13 @@ Result<std::vector<Order>> FakeStore::recentOrders(milliseconds window, OrderId 
       newest = std::max(newest, row.updatedAt);
     }
     std::vector<Order> page;
-    for (auto entry = orders_.upper_bound(after); entry != orders_.end() && page.size() < max; ++entry) {
-      if (entry->second.updatedAt >= newest - window) page.push_back(entry->second);
+    for (const auto& [id, row] : orders_) {
+      const bool behind = std::pair(row.updatedAt, id) > std::pair(after.at, after.order);
+      if (row.updatedAt >= newest - window && behind) page.push_back(row);
     }
+    std::stable_sort(page.begin(), page.end(),
+                     [](const Order& a, const Order& b) { return a.updatedAt < b.updatedAt; });
+    page.resize(std::min(page.size(), max));
     return page;
   });
 }

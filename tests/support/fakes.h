@@ -259,7 +259,7 @@ class FakeStore final : public OrderStore {
   [[nodiscard]] Result<std::vector<Order>> listOrders(VoucherId voucher, UserId user,
                                                       std::optional<OrderStatus> status, OrderId after,
                                                       std::size_t max, Deadline deadline) override;
-  [[nodiscard]] Result<std::vector<Order>> recentOrders(milliseconds window, OrderId after, std::size_t max,
+  [[nodiscard]] Result<std::vector<Order>> recentOrders(milliseconds window, ChangePoint after, std::size_t max,
                                                         Deadline deadline) override;
 
   [[nodiscard]] Result<ProcessLease> leaseProcess(const std::string& name, milliseconds duration, UtcTime now,

@@ -390,7 +390,7 @@ TEST(RecoverHolds, ReleasesWhatDiedBetweenReadingItsRowAndRestoringItsHold) {
 
 TEST(RecoverHolds, SkipsADamagedVoucherAndAnswersEveryOtherFailure) {
   for (const ErrorCode code : kEveryCode) {
-    for (const char* call : {"release", "restore"}) {
+    for (const char* call : {"snapshot", "release", "restore"}) {
       Sale sale;
       cancelOnly(sale, sale.buy(kAnn));
       sale.buy(kBob);
@@ -414,6 +414,16 @@ TEST(RecoverHolds, SkipsADamagedVoucherAndAnswersEveryOtherFailure) {
       EXPECT_EQ(report.error().code, code);
     }
   }
+}
+
+TEST(RecoverHolds, LeavesAVoucherThatIsNotInRedisToItsLoad) {
+  Sale sale;
+  sale.buy(kAnn);
+  sale.fakes.qualifier.flushAll();
+  const auto report = recoverHolds(sale.parts(), kWindow, soon());
+  ASSERT_TRUE(report.ok()) << report.error().text;
+  EXPECT_EQ(report.value().rowsSeen, 1U);
+  EXPECT_EQ(sale.fakes.qualifier.faults.calls("restore"), 0U);
 }
 
 TEST(RecoverHolds, EndsAtItsDeadline) {

@@ -302,6 +302,13 @@ TEST(AddEligible, InPagesAlsoBeforeTheLoad) {
 
 // --- load ---
 
+// Finds nothing in Redis to release, and believes it done.
+void cancelWhileItLoads(Sale& sale, OrderId order) {
+  const CancelRequest request{{order, kAnn, sale.voucher, 1, sale.fakes.clock.now()}, DeadReason::ByUser};
+  ASSERT_TRUE(sale.fakes.store.cancel(request, sale.fakes.clock.now(), soon()).ok());
+  ASSERT_TRUE(sale.fakes.store.markReleased({&order, 1}, sale.fakes.clock.now(), soon()).ok());
+}
+
 TEST(LoadVoucher, RebuildsWhatRedisLostFromTheRows) {
   Sale sale(3000);
   for (std::int64_t user = 1; user <= 1300; ++user) {
@@ -378,9 +385,7 @@ TEST(LoadVoucher, CatchesUpWithWhatChangedWhileItRan) {
   // done.
   sale.fakes.store.faults.onCall([&](std::string_view call) {
     if (call != "listEligible" || std::exchange(once, true)) return;
-    const CancelRequest request{{order, kAnn, sale.voucher, 1, sale.fakes.clock.now()}, DeadReason::ByUser};
-    ASSERT_TRUE(sale.fakes.store.cancel(request, sale.fakes.clock.now(), soon()).ok());
-    ASSERT_TRUE(sale.fakes.store.markReleased({&order, 1}, sale.fakes.clock.now(), soon()).ok());
+    cancelWhileItLoads(sale, order);
     ASSERT_TRUE(sale.fakes.store.updateVoucher(sale.voucher, 1, settings, soon()).ok());
   });
   sale.fakes.qualifier.faults.onCall([&](std::string_view call) {
@@ -426,19 +431,43 @@ TEST(LoadVoucher, PassesOnEveryFailureAndStaysRepeatableUntilItIsLoaded) {
       sale.fakes.queue.faults.next(call, code);
       EXPECT_EQ(Vouchers(sale.parts()).load(sale.voucher, soon()).error().code, code);
     }
-    for (const char* call : {"recentOrders", "release", "sync", "addEligible"}) {
+    for (const char* call : {"findOrders", "release", "sync", "addEligible"}) {
       Sale sale;
       const OrderId order = sale.buy(kAnn);
-      ASSERT_TRUE(Orders(sale.parts()).cancel(order, sale.voucher, kAnn, DeadReason::ByUser, soon()).ok());
       ASSERT_TRUE(Vouchers(sale.parts()).addEligible(sale.voucher, {&kBob, 1}, soon()).ok());
       sale.fakes.qualifier.flushAll();
-      sale.fakes.store.faults.next(call == std::string_view("recentOrders") ? call : "none", code);
-      sale.fakes.qualifier.faults.next(call, code);
+      sale.fakes.qualifier.faults.onCall([&](std::string_view now) {
+        if (now != "load") return;
+        sale.fakes.store.faults.next(std::string_view(call) == "findOrders" ? call : "none", code);
+        sale.fakes.qualifier.faults.next(call, code);
+      });
+      sale.fakes.store.faults.onCall([&](std::string_view now) {
+        if (now == "listEligible") cancelWhileItLoads(sale, order);
+      });
       const auto failed = Vouchers(sale.parts()).load(sale.voucher, soon());
       ASSERT_FALSE(failed.ok()) << call;
       EXPECT_EQ(failed.error().code, code);
       EXPECT_NE(failed.error().text.find("loaded, but"), std::string::npos);
     }
+  }
+}
+
+TEST(LoadVoucher, WhoseAnswerWasLostCatchesUpAllTheSame) {
+  for (const FaultMoment moment : {FaultMoment::Before, FaultMoment::After}) {
+    Sale sale;
+    const OrderId order = sale.buy(kAnn);
+    sale.fakes.qualifier.flushAll();
+    sale.fakes.store.faults.onCall([&](std::string_view now) {
+      if (now == "listEligible") cancelWhileItLoads(sale, order);
+    });
+    sale.fakes.qualifier.faults.next("load", ErrorCode::OutcomeUnknown, moment);
+    const auto loaded = Vouchers(sale.parts()).load(sale.voucher, soon());
+    EXPECT_EQ(loaded.ok(), moment == FaultMoment::After);
+    if (moment == FaultMoment::Before) {
+      EXPECT_EQ(loaded.error().code, ErrorCode::OutcomeUnknown);
+      ASSERT_TRUE(Vouchers(sale.parts()).load(sale.voucher, soon()).ok());
+    }
+    EXPECT_EQ(sale.redis().stock, 10);
   }
 }
 

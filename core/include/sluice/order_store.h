@@ -54,6 +54,12 @@ struct Change {
   bool changed = false;
 };
 
+// A place in the order of changes: that of a row is {updatedAt, id}.
+struct ChangePoint {
+  UtcTime at;
+  OrderId order;
+};
+
 // What cancel does where the id has no row yet (rule R3): it inserts the dead row from these facts.
 struct CancelRequest {
   Admission admission;  // user, voucher and quantity must equal the row's where one exists, else Conflict
@@ -153,9 +159,10 @@ class OrderStore {
                                                               std::optional<OrderStatus> status,
                                                               OrderId after, std::size_t max,
                                                               Deadline deadline) = 0;
-  // Rows changed within `window` before the newest change of all, by id, after `after`: what a restarted
-  // Redis may have missed.
-  [[nodiscard]] virtual Result<std::vector<Order>> recentOrders(milliseconds window, OrderId after,
+  // Rows changed within `window` before the newest change of all: what a restarted Redis may have missed. By
+  // time of change and id, after `after` (default: from the start of the window), so that a page costs what
+  // it holds, however wide the window. A row that changes meanwhile comes again.
+  [[nodiscard]] virtual Result<std::vector<Order>> recentOrders(milliseconds window, ChangePoint after,
                                                                 std::size_t max, Deadline deadline) = 0;
 
   // --- processes ---

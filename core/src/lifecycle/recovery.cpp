@@ -24,9 +24,6 @@ Status releaseAgain(Parts parts, std::span<const Order> dead, RecoveryReport& re
   return release.failure;
 }
 
-// A row that was cancelled between our reading it and restoring its hold was perhaps released and marked in
-// between: its hold would stay for ever. Whoever cancels from now on finds the hold, so one more look is
-// enough.
 Status releaseDiedMeanwhile(Parts parts, std::span<const Order> restored, RecoveryReport& report,
                             Deadline deadline) {
   std::vector<OrderId> ids;
@@ -34,8 +31,10 @@ Status releaseDiedMeanwhile(Parts parts, std::span<const Order> restored, Recove
   for (const auto& row : restored) {
     ids.push_back(row.id);
   }
-  const auto now = parts.store.findOrders(ids, deadline);
-  return now ? releaseAgain(parts, sortByLife(now.value()).dead, report, deadline) : now.error();
+  const auto released = lifecycle::releaseDead(parts, ids, deadline);
+  if (!released) return released.error();
+  report.holdsReleased += released.value();
+  return {};
 }
 
 Status restoreLive(Parts parts, std::span<const Order> live, RecoveryReport& report, Deadline deadline) {
@@ -48,8 +47,13 @@ Status restoreLive(Parts parts, std::span<const Order> live, RecoveryReport& rep
   return restored.value() == 0 ? Status() : releaseDiedMeanwhile(parts, live, report, deadline);
 }
 
-// Dead rows first: what they give back is stock that the restored holds may need.
-Status recoverVoucher(Parts parts, std::span<const Order> rows, RecoveryReport& report, Deadline deadline) {
+// Dead rows first: what they give back is stock that the restored holds may need. A voucher that is not in
+// Redis has nothing to repair: load brings it, and costs one question here however many rows it has.
+Status recoverVoucher(Parts parts, VoucherId voucher, std::span<const Order> rows, RecoveryReport& report,
+                      Deadline deadline) {
+  const auto redis = parts.qualifier.snapshot(voucher, deadline);
+  if (!redis) return redis.error();
+  if (!redis.value().loaded) return {};
   const Sorted sorted = sortByLife(rows);
   Status released = releaseAgain(parts, sorted.dead, report, deadline);
   return released ? restoreLive(parts, sorted.live, report, deadline) : released;
@@ -58,7 +62,7 @@ Status recoverVoucher(Parts parts, std::span<const Order> rows, RecoveryReport& 
 Status recoverPage(Parts parts, std::span<const Order> rows, RecoveryReport& report, Deadline deadline) {
   report.rowsSeen += rows.size();
   for (const auto& [voucher, ofVoucher] : lifecycle::byVoucher(rows)) {
-    Status done = recoverVoucher(parts, ofVoucher, report, deadline);
+    Status done = recoverVoucher(parts, voucher, ofVoucher, report, deadline);
     if (done) continue;
     if (done.error().code != ErrorCode::Corrupt) return done;
     // Damaged keys freeze their own voucher (the script sees it); the other sales need not wait for its
@@ -72,13 +76,13 @@ Status recoverPage(Parts parts, std::span<const Order> rows, RecoveryReport& rep
 
 Result<RecoveryReport> recoverHolds(Parts parts, milliseconds window, Deadline deadline) {
   RecoveryReport report;
-  OrderId after;
+  ChangePoint after;
   while (true) {
     const auto rows = parts.store.recentOrders(window, after, limits::kPageMax, deadline);
     if (!rows) return rows.error().during("recover holds");
     if (rows.value().empty()) return report;
     if (deadline.passed()) return lifecycle::outOfTime("recover holds");
-    after = rows.value().back().id;
+    after = {rows.value().back().updatedAt, rows.value().back().id};
     const Status done = recoverPage(parts, rows.value(), report, deadline);
     if (!done) return done.error().during("recover holds");
   }

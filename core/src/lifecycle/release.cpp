@@ -52,6 +52,22 @@ Release releaseHolds(Parts parts, std::span<const Order> dead, Deadline deadline
   return release;
 }
 
+Result<std::size_t> releaseDead(Parts parts, std::span<const OrderId> orders, Deadline deadline) {
+  std::size_t released = 0;
+  while (!orders.empty()) {
+    if (deadline.passed()) return outOfTime("look at the rows again");
+    const auto page = orders.first(std::min(orders.size(), limits::kPageMax));
+    auto rows = parts.store.findOrders(page, deadline);
+    if (!rows) return rows.error();
+    std::erase_if(rows.value(), [](const Order& row) { return isLive(row.status); });
+    const Release release = releaseHolds(parts, rows.value(), deadline);
+    if (!release.failure) return release.failure.error();
+    released += release.released;
+    orders = orders.subspan(page.size());
+  }
+  return released;
+}
+
 void releaseNow(Parts parts, const Order& dead, Deadline deadline) {
   if (dead.releasedAt) return;
   // Redis away must not hold up the answer about a row that is written already.

@@ -29,6 +29,12 @@ struct Release {
 // not keep the others from it. Requires (rule R2): the store has each of these rows, dead.
 [[nodiscard]] Release releaseHolds(Parts parts, std::span<const Order> dead, Deadline deadline);
 
+// Looks at rows again whose holds were just created from an earlier look, and gives back those of rows that
+// died in between: their release was perhaps made and marked before the hold was there, and nobody would come
+// back to it. Whoever cancels from now on finds the hold. Answers how many were there.
+[[nodiscard]] Result<std::size_t> releaseDead(Parts parts, std::span<const OrderId> orders,
+                                              Deadline deadline);
+
 // Spares a user the wait for the next step of the outbox: releases and marks one dead row at once. What fails
 // here is left to that step, so there is nothing to answer.
 void releaseNow(Parts parts, const Order& dead, Deadline deadline);

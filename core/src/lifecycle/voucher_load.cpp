@@ -12,10 +12,6 @@ namespace {
 
 using lifecycle::findVoucher;
 
-// Clocks of other processes stamp the rows that died; servers above a quarter of a second off are not ready,
-// this allows for far more.
-constexpr std::chrono::minutes kClockMargin{1};
-
 // All rows in one pass by id, live or not: in two passes by status an order that is paid meanwhile would come
 // twice or never.
 class LiveRows {
@@ -32,15 +28,22 @@ class LiveRows {
       if (!page || page.value().empty()) return page;
       after_ = page.value().back().id;
       std::erase_if(page.value(), [](const Order& row) { return !isLive(row.status); });
-      if (!page.value().empty()) return page;
+      if (page.value().empty()) continue;
+      for (const Order& row : page.value()) {
+        handedOut_.push_back(row.id);
+      }
+      return page;
     }
   }
+  // Eight bytes for each hold that was loaded.
+  [[nodiscard]] const std::vector<OrderId>& handedOut() const noexcept { return handedOut_; }
 
  private:
   Parts parts_;
   VoucherId voucher_;
   Deadline deadline_;
   OrderId after_;
+  std::vector<OrderId> handedOut_;
 };
 
 class EligibleUsers {
@@ -111,36 +114,6 @@ Status accepted(LoadOutcome outcome, VoucherId voucher) {
   return {};
 }
 
-Status loadInto(Parts parts, const Voucher& voucher, Deadline deadline) {
-  LiveRows rows(parts, voucher.id, deadline);
-  EligibleUsers users(parts, voucher.id, deadline);
-  const auto outcome =
-      parts.qualifier.load({voucher, [&] { return rows.next(); }, [&] { return users.next(); }}, deadline);
-  return outcome ? accepted(outcome.value(), voucher.id) : outcome.error();
-}
-
-std::vector<Order> deadOf(VoucherId voucher, std::vector<Order> rows) {
-  std::erase_if(rows, [voucher](const Order& row) { return row.voucher != voucher || isLive(row.status); });
-  return rows;
-}
-
-// Rows that died since the load began were perhaps released before their hold was loaded, and marked: nobody
-// would come back to them.
-Status releaseDeadSince(Parts parts, VoucherId voucher, UtcTime began, Deadline deadline) {
-  const milliseconds window = std::max(milliseconds(0), parts.clock.now() - began) + kClockMargin;
-  OrderId after;
-  while (true) {
-    if (deadline.passed()) return lifecycle::outOfTime("read recent orders");
-    auto page = parts.store.recentOrders(window, after, limits::kPageMax, deadline);
-    if (!page) return page.error();
-    if (page.value().empty()) return {};
-    after = page.value().back().id;
-    const auto dead = deadOf(voucher, std::move(page).take());
-    const auto release = lifecycle::releaseHolds(parts, dead, deadline);
-    if (!release.failure) return release.failure;
-  }
-}
-
 // Users who were added after the load had read their place in the list.
 Status repeatEligible(Parts parts, VoucherId voucher, Deadline deadline) {
   EligibleUsers users(parts, voucher, deadline);
@@ -153,14 +126,37 @@ Status repeatEligible(Parts parts, VoucherId voucher, Deadline deadline) {
   }
 }
 
-Status catchUp(Parts parts, const Voucher& loaded, UtcTime began, Deadline deadline) {
-  Status released = releaseDeadSince(parts, loaded.id, began, deadline);
-  if (!released) return released;
-  const auto newest = findVoucher(parts, loaded.id, deadline);
+// `holds` were loaded; rows of them may have died since they were read.
+Status catchUp(Parts parts, VoucherId voucher, std::span<const OrderId> holds, Deadline deadline) {
+  const auto released = lifecycle::releaseDead(parts, holds, deadline);
+  if (!released) return released.error();
+  const auto newest = findVoucher(parts, voucher, deadline);
   if (!newest) return newest.error();
   const auto synced = lifecycle::bringToRedis(parts, newest.value(), false, deadline);
   if (!synced) return synced.error();
-  return repeatEligible(parts, loaded.id, deadline);
+  return repeatEligible(parts, voucher, deadline);
+}
+
+// The commit is the load's last step; where its answer was lost, the voucher being there tells that it was
+// made.
+Result<LoadOutcome> madeAfterAll(Parts parts, VoucherId voucher, const Error& error, Deadline deadline) {
+  if (!errorTraits(error.code).mayHaveHappened) return error;
+  const auto snapshot = parts.qualifier.snapshot(voucher, deadline);
+  return snapshot && snapshot.value().loaded ? Result(LoadOutcome::Loaded) : error;
+}
+
+Status loadInto(Parts parts, const Voucher& voucher, Deadline deadline) {
+  LiveRows rows(parts, voucher.id, deadline);
+  EligibleUsers users(parts, voucher.id, deadline);
+  auto outcome =
+      parts.qualifier.load({voucher, [&] { return rows.next(); }, [&] { return users.next(); }}, deadline);
+  if (!outcome) outcome = madeAfterAll(parts, voucher.id, outcome.error(), deadline);
+  if (!outcome) return outcome.error();
+  Status done = accepted(outcome.value(), voucher.id);
+  if (!done) return done;
+  done = catchUp(parts, voucher.id, rows.handedOut(), deadline);
+  if (done) return done;
+  return done.error().during("loaded, but changes made meanwhile are not in Redis yet; run repair, and sync");
 }
 
 }  // namespace
@@ -172,14 +168,8 @@ Result<VoucherView> Vouchers::load(VoucherId id, Deadline deadline) {
   if (!drained) return drained.error();
   const Status decided = requireNoLetters(parts_, id, deadline);
   if (!decided) return decided.error();
-  const UtcTime began = parts_.clock.now();
   const Status loaded = loadInto(parts_, voucher.value(), deadline);
   if (!loaded) return loaded.error();
-  const Status caughtUp = catchUp(parts_, voucher.value(), began, deadline);
-  if (!caughtUp) {
-    return caughtUp.error().during(
-        "loaded, but changes made meanwhile are not in Redis yet; run repair, and sync");
-  }
   return show(id, deadline);
 }
 

@@ -57,7 +57,7 @@ class SqlStore final : public OrderStore {
   Result<std::vector<Order>> findOrders(std::span<const OrderId> orders, Deadline deadline) override;
   Result<std::vector<Order>> listOrders(VoucherId voucher, UserId user, std::optional<OrderStatus> status,
                                         OrderId after, std::size_t max, Deadline deadline) override;
-  Result<std::vector<Order>> recentOrders(milliseconds window, OrderId after, std::size_t max,
+  Result<std::vector<Order>> recentOrders(milliseconds window, ChangePoint after, std::size_t max,
                                           Deadline deadline) override;
 
   Result<ProcessLease> leaseProcess(const std::string& name, milliseconds duration, UtcTime now,
