@@ -102,6 +102,22 @@ TEST_P(StoreContract, ALoweredLimitShowsWhoIsAboveIt) {
   EXPECT_EQ(totals(id).usersOverLimit, 0);
 }
 
+TEST_P(StoreContract, UsersAboveTheLimitAreCountedWhetherByOneOrderOrBySeveral) {
+  const VoucherId bySeveral = sell(20, 6);
+  const VoucherId byOne = sell(20, 6);
+  const VoucherId byNone = sell(20, 6);
+  persist({admission(1, 1, bySeveral, 2), admission(2, 1, bySeveral, 2), admission(3, 2, bySeveral, 2),
+           admission(4, 3, bySeveral, 1), admission(5, 3, bySeveral, 2), admission(6, 1, byOne, 3),
+           admission(7, 2, byOne, 1), admission(8, 3, byOne, 1), admission(9, 3, byOne, 1),
+           admission(10, 3, byOne, 1), admission(11, 1, byNone, 1), admission(12, 1, byNone, 1)});
+  for (const VoucherId id : {bySeveral, byOne, byNone}) {
+    ASSERT_TRUE(store().updateVoucher(id, 1, settingsOf(20, 2), soon()));
+  }
+  EXPECT_EQ(totals(bySeveral).usersOverLimit, 2);
+  EXPECT_EQ(totals(byOne).usersOverLimit, 2);
+  EXPECT_EQ(totals(byNone).usersOverLimit, 0);
+}
+
 TEST_P(StoreContract, VouchersArePagedById) {
   for (int k = 0; k < 5; ++k) {
     sell(k + 1);
