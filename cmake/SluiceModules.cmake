@@ -35,12 +35,12 @@ function(sluice_test)
   target_link_libraries(${ARG_NAME} PRIVATE sluice::core sluice_options sluice_test_support GTest::gtest GTest::gmock
     GTest::gtest_main ${ARG_LINK})
   set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  target_compile_definitions(${ARG_NAME} PRIVATE
-    SLUICE_PLUGIN_DIR="${CMAKE_BINARY_DIR}/plugins" SLUICE_BINARY="${CMAKE_BINARY_DIR}/bin/sluice"
-    SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SLUICE_TEST_DIR="${CMAKE_BINARY_DIR}/tests")
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if("concurrent" IN_LIST ARG_LABELS)
+    set_property(GLOBAL APPEND PROPERTY SLUICE_CONCURRENT_TESTS ${ARG_NAME})
+  endif()
 endfunction()

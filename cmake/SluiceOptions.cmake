@@ -31,5 +31,7 @@ if(SLUICE_SANITIZE)
 endif()
 find_program(SLUICE_CCACHE ccache)
 if(SLUICE_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${SLUICE_CCACHE}")
+  # Paths relative to the source tree, so that two checkouts share what they compile.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${SLUICE_CCACHE}")
 endif()

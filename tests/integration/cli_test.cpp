@@ -9,6 +9,7 @@
 #include "sluice/child_process.h"
 
 #include "support/http_client.h"
+#include "support/places.h"
 #include "support/private_redis.h"
 #include "support/program.h"
 #include "support/server_process.h"
@@ -243,8 +244,8 @@ class CtrlC : public testing::TestWithParam<int> {};
 TEST_P(CtrlC, EndsServerAndRedisAndLeavesNothingRunning) {
   const TempFolder folder;
   ChildOptions options;
-  options.arguments = {SLUICE_BINARY, "demo", "--keep", "--users",          "10",
-                       "--stock",     "5",    "--data", folder.file("demo")};
+  options.arguments = {places::binary(), "demo", "--keep", "--users",          "10",
+                       "--stock",        "5",    "--data", folder.file("demo")};
   options.outputFile = folder.file("output");
   const auto demo = ChildProcess::start(options);
   ASSERT_TRUE(demo) << demo.error().text;

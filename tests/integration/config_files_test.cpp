@@ -9,6 +9,7 @@
 #include "sluice/child_process.h"
 
 #include "support/http_client.h"
+#include "support/places.h"
 #include "support/program.h"
 #include "support/server_process.h"
 #include "support/temp_folder.h"
@@ -16,7 +17,7 @@
 namespace sluice::test {
 namespace {
 
-const std::string kFolder = SLUICE_SOURCE_DIR "/config/";
+const std::string kFolder = places::source() + "/config/";
 
 std::string fileText(const std::string& path) {
   std::ostringstream text;
@@ -30,7 +31,7 @@ class ServerOfFile {
   explicit ServerOfFile(const std::string& name)
       : globals_{"-c", kFolder + name, "--set", "http.port=0", "--set", "data.dir=" + folder_.file("data")} {
     ChildOptions options;
-    options.arguments = {SLUICE_BINARY};
+    options.arguments = {places::binary()};
     options.arguments.insert(options.arguments.end(), globals_.begin(), globals_.end());
     options.arguments.emplace_back("serve");
     options.outputFile = folder_.file("server.log");

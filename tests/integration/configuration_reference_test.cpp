@@ -6,6 +6,8 @@
 
 #include "sluice/config.h"
 
+#include "support/places.h"
+
 namespace sluice {
 namespace {
 
@@ -17,10 +19,10 @@ std::string textOf(const std::string& path) {
 }
 
 TEST(ConfigurationReference, ThePageIsTheOneThatTheTablesGive) {
-  PluginLoader loader(SLUICE_PLUGIN_DIR);
+  PluginLoader loader(test::places::plugins());
   const auto generated = configurationReference(loader);
   ASSERT_TRUE(generated.ok()) << generated.error().text;
-  const std::string page = std::string(SLUICE_SOURCE_DIR) + "/docs/configuration.md";
+  const std::string page = test::places::source() + "/docs/configuration.md";
   EXPECT_TRUE(textOf(page) == generated.value())
       << page
       << " is not what the tables say; write it anew: build/dev/bin/sluice config reference > "

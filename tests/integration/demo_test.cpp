@@ -10,8 +10,8 @@ namespace sluice::test {
 namespace {
 
 using Object = Poco::JSON::Object::Ptr;
-using testing::UnorderedElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 std::vector<std::string> demo(const std::vector<std::string>& more) {
   std::vector<std::string> arguments = {"demo", "--json"};
@@ -33,8 +33,9 @@ TEST(Demo, SellsExactlyWhatThereIs) {
   const ProgramResult result = runSluice(demo({"--users", "300", "--stock", "20"}));
   ASSERT_EQ(result.exitCode, 0) << result.out << result.err;
   const Object figures = parse(result.out);
-  EXPECT_THAT(figures->getNames(), UnorderedElementsAre("requests", "verdicts", "admitted", "stored", "oversold",
-                                               "double", "latency_ms", "seconds_to_stored", "audit"));
+  EXPECT_THAT(figures->getNames(),
+              UnorderedElementsAre("requests", "verdicts", "admitted", "stored", "oversold", "double",
+                                   "latency_ms", "seconds_to_stored", "audit"));
   EXPECT_EQ(figures->getValue<int>("requests"), 303);
   const Object verdicts = figures->getObject("verdicts");
   EXPECT_EQ(sum(verdicts), 303);

@@ -11,6 +11,7 @@
 #include "sluice/audit.h"
 #include "sluice/system.h"
 
+#include "support/places.h"
 #include "support/private_redis.h"
 #include "support/temp_folder.h"
 
@@ -23,7 +24,7 @@ class EngineOnServers : public ::testing::Test {
  protected:
   EngineOnServers() {
     ConfigSources sources;
-    sources.sets = {{"plugins.dir", SLUICE_PLUGIN_DIR},
+    sources.sets = {{"plugins.dir", places::plugins()},
                     {"queue", "stream"},
                     {"store", "sqlite"},
                     {"data.dir", folder_.file("data")},

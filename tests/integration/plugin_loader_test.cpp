@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "support/manual_clock.h"
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace sluice {
@@ -21,7 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kFixtures = std::string(SLUICE_TEST_DIR) + "/fixtures/";
+const std::string kFixtures = test::places::testBuild() + "/fixtures/";
 
 class PluginLoaderTest : public ::testing::Test {
  protected:

@@ -7,6 +7,8 @@
 #include "sluice/limits.h"
 #include "sluice/order_id.h"
 
+#include "support/places.h"
+
 namespace sluice::test {
 namespace {
 
@@ -27,7 +29,7 @@ void expectOk(const Status& status) { EXPECT_TRUE(status.ok()) << status.error()
 
 }  // namespace
 
-RealParts::RealParts(std::size_t consumers) : loader_(SLUICE_PLUGIN_DIR) {
+RealParts::RealParts(std::size_t consumers) : loader_(places::plugins()) {
   LuaQualifierOptions options;
   options.target = redis_.target();
   qualifier_ = makeLuaQualifier(options, systemClock(), systemRandom(), noLog());

@@ -12,6 +12,7 @@
 #include "sluice/plugin_loader.h"
 
 #include "integration/sqlite_world.h"
+#include "support/places.h"
 
 namespace sluice::test {
 namespace {
@@ -33,7 +34,7 @@ unsigned modeOf(const std::string& path) {
 class SqlitePlugin : public testing::Test {
  protected:
   void SetUp() override {
-    const auto loaded = PluginLoader(SLUICE_PLUGIN_DIR).load(PluginKind::Store, "sqlite");
+    const auto loaded = PluginLoader(places::plugins()).load(PluginKind::Store, "sqlite");
     ASSERT_TRUE(loaded) << loaded.error().text;
     plugin_ = loaded.value();
   }

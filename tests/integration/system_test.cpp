@@ -10,6 +10,7 @@
 
 #include "sluice/plugin.h"
 
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace sluice {
@@ -29,9 +30,9 @@ class SystemTest : public ::testing::Test {
  protected:
   SystemTest() {
     fs::create_directory(folder_.file("plugins"));
-    put(std::string(SLUICE_TEST_DIR) + "/fixtures/good.so", "queue_minimal.so");
-    put(std::string(SLUICE_TEST_DIR) + "/fixtures/good_store.so", "store_modest.so");
-    put(std::string(SLUICE_PLUGIN_DIR) + "/store_sqlite.so", "store_sqlite.so");
+    put(test::places::testBuild() + "/fixtures/good.so", "queue_minimal.so");
+    put(test::places::testBuild() + "/fixtures/good_store.so", "store_modest.so");
+    put(test::places::plugins() + "/store_sqlite.so", "store_sqlite.so");
   }
 
   void put(const std::string& from, const std::string& name) const {

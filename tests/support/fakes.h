@@ -259,8 +259,8 @@ class FakeStore final : public OrderStore {
   [[nodiscard]] Result<std::vector<Order>> listOrders(VoucherId voucher, UserId user,
                                                       std::optional<OrderStatus> status, OrderId after,
                                                       std::size_t max, Deadline deadline) override;
-  [[nodiscard]] Result<std::vector<Order>> recentOrders(milliseconds window, ChangePoint after, std::size_t max,
-                                                        Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<Order>> recentOrders(milliseconds window, ChangePoint after,
+                                                        std::size_t max, Deadline deadline) override;
 
   [[nodiscard]] Result<ProcessLease> leaseProcess(const std::string& name, milliseconds duration, UtcTime now,
                                                   Deadline deadline) override;

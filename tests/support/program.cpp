@@ -13,6 +13,7 @@
 
 #include "sluice/child_process.h"
 
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace sluice::test {
@@ -44,7 +45,7 @@ ProgramResult runSluice(const std::vector<std::string>& arguments, const std::st
                         milliseconds wait) {
   const TempFolder folder;
   ChildOptions options;
-  options.arguments = {SLUICE_BINARY};
+  options.arguments = {places::binary()};
   options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
   options.directory = directory;
   options.outputFile = folder.file("err");

@@ -11,6 +11,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "support/places.h"
+
 namespace sluice::test {
 
 namespace {
@@ -35,7 +37,7 @@ ServerProcess::ServerProcess(Sets sets) : sets_(std::move(sets)) {
 }
 
 std::vector<std::string> ServerProcess::commandLine(const std::vector<std::string>& command) const {
-  std::vector<std::string> line = {SLUICE_BINARY, "--set", "data.dir=" + folder_.file("data"), "--set",
+  std::vector<std::string> line = {places::binary(), "--set", "data.dir=" + folder_.file("data"), "--set",
                                    "http.port=0"};
   for (const auto& [key, value] : sets_) {
     line.insert(line.end(), {"--set", key + "=" + value});

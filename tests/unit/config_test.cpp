@@ -14,6 +14,7 @@
 
 #include "sluice/embedded_redis.h"
 
+#include "support/places.h"
 #include "support/temp_folder.h"
 
 namespace sluice {
@@ -32,7 +33,7 @@ constexpr const char* kPlanted = "planted-secret-0123456789abcdefghijkl";
 class ConfigTest : public ::testing::Test {
  protected:
   ConfigTest() {
-    const std::string fixtures = std::string(SLUICE_TEST_DIR) + "/fixtures/";
+    const std::string fixtures = test::places::testBuild() + "/fixtures/";
     fs::create_directory(plugins());
     fs::copy_file(fixtures + "good.so", plugins() + "/queue_minimal.so");
     fs::copy_file(fixtures + "good_store.so", plugins() + "/store_modest.so");
