@@ -217,9 +217,10 @@ class AdminHandlers {
                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                                 c == '.' || c == ':' || c == '_' || c == '-';
                        });
-    if (!sound)
+    if (!sound) {
       setProblem(call.response, 400, "BAD_ID",
                  "The id of a dead letter is one of those that the list shows.");
+    }
     return sound;
   }
 

@@ -20,13 +20,15 @@ class HeaderAuth final : public UserAuth {
  public:
   std::variant<UserId, HttpFault> identify(const HttpRequest& request) const override {
     const HeaderLookup found = request.header("X-User-Id");
-    if (found.count == 0)
+    if (found.count == 0) {
       return HttpFault{401, "USER_MISSING", "Send the header X-User-Id with your user id."};
+    }
     if (found.count > 1) return HttpFault{400, "USER_AMBIGUOUS", "X-User-Id must come once."};
     const auto user = parseId<UserId>(found.value);
-    if (!user)
+    if (!user) {
       return HttpFault{401, "USER_INVALID",
                        "X-User-Id must be a decimal number from 1 to 9223372036854775807."};
+    }
     return *user;
   }
   std::string_view challenge() const noexcept override { return "X-User-Id realm=\"sluice\""; }

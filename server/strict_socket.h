@@ -28,6 +28,7 @@ class StrictSocket final : public Poco::Net::StreamSocketImpl {
  public:
   StrictSocket(poco_socket_t descriptor, const Poco::Net::SocketAddress& peer,
                const Poco::Net::SocketAddress& local, FrontShared& shared);
+  ~StrictSocket() override;  // called by Poco's reference count
 
   // Answers the request that was read, in one write. False: the connection ends behind it.
   bool answer();
@@ -40,9 +41,6 @@ class StrictSocket final : public Poco::Net::StreamSocketImpl {
   Poco::Net::SocketAddress address() override { return local_; }
   Poco::Net::SocketAddress peerAddress() override { return peer_; }
   void setReceiveTimeout(const Poco::Timespan&) override {}  // ours is the slice, set once
-
- protected:
-  ~StrictSocket() override;
 
  private:
   enum class Wait : std::uint8_t { Data, End, TimeOut };

@@ -26,6 +26,7 @@ namespace sluice::server {
 class WaitingListener final : public Poco::Net::ServerSocketImpl {
  public:
   explicit WaitingListener(FrontShared& shared);
+  ~WaitingListener() override;  // called by Poco's reference count
 
   // After bind and listen: from now on this socket never blocks, and children do not inherit it.
   void prepare();
@@ -33,9 +34,6 @@ class WaitingListener final : public Poco::Net::ServerSocketImpl {
   // True once a connection with something to say is there.
   bool poll(const Poco::Timespan& timeout, int mode) override;
   Poco::Net::SocketImpl* acceptConnection(Poco::Net::SocketAddress& peer) override;
-
- protected:
-  ~WaitingListener() override;
 
  private:
   struct Arrival {

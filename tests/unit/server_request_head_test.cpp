@@ -6,7 +6,8 @@
 namespace sluice::server {
 namespace {
 
-// The status with which bytes are refused; 0 where they are read; -1 where more is needed.
+// The status with which bytes are refused; 0 where they are read; -1 where more is needed. The views of `out`
+// point into `bytes`.
 int refusal(const std::string& bytes, RequestHead* out = nullptr) {
   RequestHead own;
   RequestHead& head = out == nullptr ? own : *out;
@@ -51,7 +52,8 @@ TEST(RequestHead, KnowsWhenTheConnectionStays) {
 
 TEST(RequestHead, ReadsAbsoluteTargets) {
   RequestHead head;
-  ASSERT_EQ(refusal("GET http://shop.example:80/a?b=1 HTTP/1.1\r\nHost: shop.example\r\n\r\n", &head), 0);
+  const std::string bytes = "GET http://shop.example:80/a?b=1 HTTP/1.1\r\nHost: shop.example\r\n\r\n";
+  ASSERT_EQ(refusal(bytes, &head), 0);
   EXPECT_EQ(head.path, "/a");
   EXPECT_EQ(head.query, "b=1");
   EXPECT_EQ(refusal("GET http://user@shop.example/a HTTP/1.1\r\nHost: x\r\n\r\n"), 400);
@@ -164,7 +166,8 @@ TEST(RequestHead, H16MethodsAndLongTargets) {
 
 TEST(RequestHead, H18EncodedWordsAreText) {
   RequestHead head;
-  ASSERT_EQ(refusal(get("A: =?utf-8?Q?a=0d=0aSet-Cookie:x=3D1?=\r\n"), &head), 0);
+  const std::string bytes = get("A: =?utf-8?Q?a=0d=0aSet-Cookie:x=3D1?=\r\n");
+  ASSERT_EQ(refusal(bytes, &head), 0);
   EXPECT_EQ(head.headers()[1].value, "=?utf-8?Q?a=0d=0aSet-Cookie:x=3D1?=");
 }
 
