@@ -102,8 +102,7 @@ void InprocQueue::handOut(std::size_t slot, Message message, std::vector<Deliver
                    .admission = message.admission,
                    .deliveries = message.deliveries,
                    .failures = message.failures});
-  const std::uint64_t serial = message.serial;
-  held_.emplace(serial, Held{std::move(message), slot});
+  held_.emplace(message.serial, Held{message, slot});
 }
 
 // Those to be repeated come first, in batches of their own. One that must be alone lets a fresh batch pass
@@ -116,7 +115,7 @@ void InprocQueue::takeBatch(std::size_t slot, std::size_t max, std::vector<Deliv
     while (batch.size() < max && againIsDue()) {
       const bool alone = mustBeAlone(again_.begin()->second);
       if (alone && !batch.empty()) break;
-      handOut(slot, std::move(again_.extract(again_.begin()).mapped()), batch);
+      handOut(slot, again_.extract(again_.begin()).mapped(), batch);
       lastWasAlone_ = alone;
       if (alone) break;
     }
@@ -124,7 +123,7 @@ void InprocQueue::takeBatch(std::size_t slot, std::size_t max, std::vector<Deliv
   }
   lastWasAlone_ = false;
   while (batch.size() < max && !fresh_.empty()) {
-    handOut(slot, std::move(fresh_.front()), batch);
+    handOut(slot, fresh_.front(), batch);
     fresh_.pop_front();
   }
 }
@@ -170,7 +169,7 @@ std::size_t InprocQueue::countDead(std::size_t slot, std::span<const Settlement>
       }));
 }
 
-void InprocQueue::bury(Message message, const std::string& reason) {
+void InprocQueue::bury(const Message& message, const std::string& reason) {
   DeadLetter letter;
   letter.admission = message.admission;
   letter.bytes = encodeAdmission(message.admission);
@@ -188,13 +187,13 @@ void InprocQueue::bury(Message message, const std::string& reason) {
 SettleOutcome InprocQueue::settleOne(std::size_t slot, const Settlement& settlement) {
   const auto found = findHeld(slot, settlement.token);
   if (found == held_.end()) return SettleOutcome::Stale;
-  Message message = std::move(found->second.message);
+  Message message = found->second.message;
   held_.erase(found);
   if (settlement.kind == SettleKind::RetryLater) {
     if (settlement.countsAsFailure) ++message.failures;
-    again_.emplace(clock_.steady() + std::max(settlement.delay, milliseconds(0)), std::move(message));
+    again_.emplace(clock_.steady() + std::max(settlement.delay, milliseconds(0)), message);
   } else if (settlement.kind == SettleKind::DeadLetter) {
-    bury(std::move(message), settlement.reason);
+    bury(message, settlement.reason);
   }
   return SettleOutcome::Settled;
 }
@@ -236,8 +235,8 @@ Result<std::size_t> InprocQueue::drain(Deadline) {
     if (auto refused = refusal(); !refused) return refused.error();
     state_ = State::Draining;
     count = held_.size();
-    for (auto& [serial, held] : held_) {
-      again_.emplace(clock_.steady(), std::move(held.message));
+    for (const auto& [serial, held] : held_) {
+      again_.emplace(clock_.steady(), held.message);
     }
     held_.clear();
   }

@@ -75,7 +75,7 @@ class InprocQueue final : public OrderQueue {
   [[nodiscard]] bool againIsDue() const;
   void handOut(std::size_t slot, Message message, std::vector<Delivery>& batch);
   [[nodiscard]] SteadyTime wakeAt(Deadline deadline) const;
-  void bury(Message message, const std::string& reason);
+  void bury(const Message& message, const std::string& reason);
   [[nodiscard]] std::size_t countDead(std::size_t slot, std::span<const Settlement> settlements);
   SettleOutcome settleOne(std::size_t slot, const Settlement& settlement);
   [[nodiscard]] Status refusal() const;

@@ -15,6 +15,7 @@ Admission admissionOf(std::int64_t number) {
 
 std::vector<Admission> admissionsOf(std::int64_t first, std::int64_t count) {
   std::vector<Admission> admissions;
+  admissions.reserve(static_cast<std::size_t>(count));
   for (std::int64_t number = first; number < first + count; ++number) {
     admissions.push_back(admissionOf(number));
   }
@@ -23,6 +24,7 @@ std::vector<Admission> admissionsOf(std::int64_t first, std::int64_t count) {
 
 std::vector<DeliveryToken> tokensOf(const std::vector<Delivery>& deliveries) {
   std::vector<DeliveryToken> tokens;
+  tokens.reserve(deliveries.size());
   for (const Delivery& delivery : deliveries) {
     tokens.push_back(delivery.token);
   }
@@ -31,6 +33,7 @@ std::vector<DeliveryToken> tokensOf(const std::vector<Delivery>& deliveries) {
 
 std::vector<std::int64_t> ordersOf(const std::vector<Delivery>& deliveries) {
   std::vector<std::int64_t> orders;
+  orders.reserve(deliveries.size());
   for (const Delivery& delivery : deliveries) {
     orders.push_back(delivery.admission.order.value());
   }
@@ -39,6 +42,7 @@ std::vector<std::int64_t> ordersOf(const std::vector<Delivery>& deliveries) {
 
 std::vector<Settlement> settlementsOf(const std::vector<Delivery>& deliveries, SettleKind kind) {
   std::vector<Settlement> settlements;
+  settlements.reserve(deliveries.size());
   for (const Delivery& delivery : deliveries) {
     settlements.push_back({.token = delivery.token, .kind = kind, .reason = {}});
   }

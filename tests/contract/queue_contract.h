@@ -49,7 +49,7 @@ class QueueFixture {
 struct QueueCase {
   std::string name;
   std::function<std::unique_ptr<QueueFixture>()> make;
-  friend void PrintTo(const QueueCase& tested, std::ostream* out) { *out << tested.name; }
+  friend std::ostream& operator<<(std::ostream& out, const QueueCase& tested) { return out << tested.name; }
 };
 
 inline std::string queueCaseName(const testing::TestParamInfo<QueueCase>& tested) {

@@ -73,6 +73,7 @@ TEST_P(QueueProcesses, ManyProcessesOpenAtOnceAndLoseNothing) {
   publish(1, kMessages);
   std::atomic<std::int64_t> settled{0};
   std::vector<std::thread> processes;
+  processes.reserve(10);
   for (int k = 0; k < 10; ++k) {
     processes.emplace_back([this, k, &settled] {
       const auto queue = open("process" + std::to_string(k), 1);

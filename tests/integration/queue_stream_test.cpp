@@ -5,6 +5,7 @@
 
 #include "stream_fixture.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the one symbol of the plugin boundary
 extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
 
 namespace sluice::test {

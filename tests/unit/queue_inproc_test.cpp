@@ -8,6 +8,7 @@
 #include "inproc_queue.h"
 #include "support/manual_clock.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): the one symbol of the plugin boundary
 extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
 
 namespace sluice::test {
