@@ -17,16 +17,26 @@ void printVouchers(const AuditReport& report) {
     std::printf("There are no vouchers.\n");
     return;
   }
-  Table table({"VOUCHER", "TITLE", "LOADED", "ALLOCATED", "STOCK", "HELD", "REMAINING", "LIVE", "ROWS",
-               "WAITING", "DEAD LETTERS", "LOST", "UNACCOUNTED"});
+  Table table({"VOUCHER", "TITLE", "ALLOCATED", "STOCK", "HELD", "REMAINING", "LIVE", "ROWS", "WAITING",
+               "DEAD LETTERS", "UNRELEASED", "LOST", "UNACCOUNTED"});
   for (const VoucherAudit& voucher : report.vouchers) {
-    table.add({voucher.voucher.text(), voucher.title, voucher.loaded ? "yes" : "no",
-               countText(voucher.allocated), voucher.loaded ? countText(voucher.stock) : "-",
+    table.add({voucher.voucher.text(), voucher.title, countText(voucher.allocated),
+               voucher.loaded ? countText(voucher.stock) : "-",
                voucher.loaded ? countText(voucher.held) : "-", countText(voucher.remaining),
                countText(voucher.livePieces), countText(voucher.rows), countText(voucher.waiting),
-               countText(voucher.deadLettered), countText(voucher.lost), countText(voucher.unaccounted)});
+               countText(voucher.deadLettered), countText(voucher.unreleased), countText(voucher.lost),
+               countText(voucher.unaccounted)});
   }
   std::fputs(table.text().c_str(), stdout);
+  for (const VoucherAudit& voucher : report.vouchers) {
+    if (voucher.syncDue) {
+      const std::string id = voucher.voucher.text();
+      std::printf(
+          "Voucher %s: Redis has older settings than the store; sluice voucher sync %s brings it up to "
+          "date.\n",
+          id.c_str(), id.c_str());
+    }
+  }
 }
 
 void printLost(const AuditReport& report, std::int64_t total) {
@@ -46,25 +56,21 @@ void printLost(const AuditReport& report, std::int64_t total) {
 }
 
 void printSummary(const AuditReport& report) {
-  std::int64_t waiting = 0;
-  std::int64_t dead = 0;
-  std::int64_t lost = 0;
-  std::int64_t unaccounted = 0;
+  VoucherAudit sum;
   for (const VoucherAudit& voucher : report.vouchers) {
-    waiting += voucher.waiting;
-    dead += voucher.deadLettered;
-    lost += voucher.lost;
-    unaccounted += voucher.unaccounted;
+    sum.waiting += voucher.waiting;
+    sum.deadLettered += voucher.deadLettered;
+    sum.lost += voucher.lost;
+    sum.unaccounted += voucher.unaccounted;
   }
-  printLost(report, lost);
+  printLost(report, sum.lost);
   std::printf(
-      "\nAdmissions without a row: %s. Of these %s wait to be stored, %s lie in the dead letters, %s are "
-      "lost, %s are "
-      "unaccounted for.\n",
-      countText(waiting + dead + lost + unaccounted).c_str(), countText(waiting).c_str(),
-      countText(dead).c_str(), countText(lost).c_str(), countText(unaccounted).c_str());
+      "\nAdmissions without a row: %s. On their way: %s (dead letters: %s). Lost: %s. Known to nobody but "
+      "counted: %s.\n",
+      countText(sum.waiting + sum.lost + sum.unaccounted).c_str(), countText(sum.waiting).c_str(),
+      countText(sum.deadLettered).c_str(), countText(sum.lost).c_str(), countText(sum.unaccounted).c_str());
   if (!report.atRest) {
-    std::printf("Orders are on their way; what holds only at rest was not judged.\n");
+    std::printf("Orders are on their way: what holds only at rest was not judged.\n");
   }
   for (const Violation& violation : report.violations) {
     std::printf("VIOLATION %s, voucher %s: %s\n", violation.invariant.c_str(),

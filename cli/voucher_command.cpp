@@ -280,6 +280,30 @@ int close(Vouchers& vouchers, VoucherId id, Deadline deadline) {
   return kFine;
 }
 
+int sync(Vouchers& vouchers, VoucherId id, Deadline deadline) {
+  const Result<SyncOutcome> outcome = vouchers.sync(id, deadline);
+  if (!outcome) {
+    return complain(outcome.error().during("sync voucher " + id.text()));
+  }
+  switch (outcome.value()) {
+    case SyncOutcome::Applied:
+      std::printf("Redis has the settings of the store now.\n");
+      return kFine;
+    case SyncOutcome::NotNewer:
+      std::printf("Redis had the settings of the store already.\n");
+      return kFine;
+    case SyncOutcome::NotLoaded:
+      return complain(
+          "voucher " + id.text() + " is not in Redis; sluice voucher load " + id.text() + " brings it there",
+          kNotFine);
+    case SyncOutcome::StockTooLow:
+      break;
+  }
+  return complain("more pieces of voucher " + id.text() +
+                      " are held than the store allocates now; raise --stock with update",
+                  kNotFine);
+}
+
 void addSettings(CLI::App* app, Given& given, bool required) {
   app->add_option("--title", given.title, "What is sold, at most 200 bytes")->required(required);
   app->add_option("--stock", given.stock, "Pieces ever put on sale")
@@ -364,6 +388,8 @@ void addVoucher(CLI::App& app, Invocation& invocation) {
   addOne(voucher, invocation, "load",
          "Bring a voucher into Redis: opens the sale, or rebuilds it after Redis lost it", load);
   addOne(voucher, invocation, "close", "End the sale for good", close);
+  addOne(voucher, invocation, "sync", "Apply the store's settings to Redis, where an update did not reach it",
+         sync);
   addUpdate(voucher, invocation);
 }
 
