@@ -36,7 +36,13 @@ StrictSocket::StrictSocket(poco_socket_t descriptor, const Poco::Net::SocketAddr
   setTimeout(descriptor, SO_SNDTIMEO, shared_.options.requestTimeout);
 }
 
+void StrictSocket::close() {
+  StreamSocketImpl::close();
+  usedUp_.store(true, std::memory_order_release);
+}
+
 StrictSocket::~StrictSocket() {
+  static_cast<void>(usedUp_.load(std::memory_order_acquire));
   shared_.gauge.leave();
   if (yielding_) shared_.gauge.yielded();
 }

@@ -13,6 +13,7 @@
 // request (Poco makes a new epoll set for each poll).
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class StrictSocket final : public Poco::Net::StreamSocketImpl {
   int receiveBytes(void* buffer, int length, int flags) override;
   Poco::Net::SocketAddress address() override { return local_; }
   Poco::Net::SocketAddress peerAddress() override { return peer_; }
+  void close() override;  // the last thing that the connection's thread does
   void setReceiveTimeout(const Poco::Timespan&) override {}  // ours is the slice, set once
 
  private:
@@ -79,6 +81,9 @@ class StrictSocket final : public Poco::Net::StreamSocketImpl {
   int answered_ = 0;      // requests of this connection
   bool closing_ = false;  // nothing more is read
   bool yielding_ = false;
+  // Another thread may destroy the socket. Poco's reference count orders that behind its use; inside Poco's
+  // library no tool sees it, so this says it again.
+  std::atomic<bool> usedUp_{false};
 };
 
 }  // namespace sluice::server
