@@ -17,10 +17,10 @@
 #include "sql_store.h"
 #include "sqlite_dialect.h"
 
+namespace sluice {
 namespace {
 
-using namespace sluice;
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 struct Settings {
   bool json = false;
@@ -64,15 +64,15 @@ std::vector<Admission> batchOf(std::size_t size, std::int64_t& next, VoucherId v
 
 Figures measure(OrderStore& store, std::size_t size, int seconds, std::int64_t& next, VoucherId voucher) {
   std::vector<double> times;
-  const auto begun = Clock::now();
-  while (Clock::now() - begun < std::chrono::seconds(seconds) && times.size() * size < kRowsMax) {
+  const auto begun = Steady::now();
+  while (Steady::now() - begun < std::chrono::seconds(seconds) && times.size() * size < kRowsMax) {
     const auto batch = batchOf(size, next, voucher);
-    const auto before = Clock::now();
+    const auto before = Steady::now();
     (void)expect(
         store.persist(batch, systemClock().now(), systemClock().now() + std::chrono::minutes(15), soon()));
-    times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - before).count());
+    times.push_back(std::chrono::duration<double, std::milli>(Steady::now() - before).count());
   }
-  const std::chrono::duration<double> took = Clock::now() - begun;
+  const std::chrono::duration<double> took = Steady::now() - begun;
   std::sort(times.begin(), times.end());
   return {size, times.size(), static_cast<double>(times.size() * size) / took.count(),
           times[times.size() / 2], times[times.size() * 99 / 100]};
@@ -163,12 +163,13 @@ class Folder {
 };
 
 }  // namespace
+}  // namespace sluice
 
 int main(int count, char** words) {
   try {
-    const Settings settings = settingsOf({words + 1, words + count});
-    const Folder folder(settings.folder);
-    print(settings, run(settings, folder.path()));
+    const auto settings = sluice::settingsOf({words + 1, words + count});
+    const sluice::Folder folder(settings.folder);
+    sluice::print(settings, sluice::run(settings, folder.path()));
     return 0;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "store_bench: %s\n", error.what());

@@ -24,7 +24,7 @@ Error failed(const std::string& what, int error) {
 Status createFolder(const fs::path& folder) {
   std::error_code ignored;
   if (folder.empty() || fs::is_directory(folder, ignored)) return {};
-  if (const Status parent = createFolder(folder.parent_path()); !parent) return parent;
+  if (Status parent = createFolder(folder.parent_path()); !parent) return parent;
   if (::mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};
   return failed("cannot create the folder " + folder.string(), errno);
 }
@@ -34,7 +34,7 @@ Status createFolder(const fs::path& folder) {
 Status createDatabaseFile(const std::string& path) {
   std::error_code ignored;
   if (fs::exists(path, ignored)) return {};
-  if (const Status folder = createFolder(fs::path(path).parent_path()); !folder) return folder;
+  if (Status folder = createFolder(fs::path(path).parent_path()); !folder) return folder;
   // Made under another name and linked: closing any descriptor of a file drops all locks this process has on
   // it, so the database itself is never opened here, where another store of this process may have just begun
   // to use it.

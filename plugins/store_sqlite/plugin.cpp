@@ -8,7 +8,16 @@
 
 namespace {
 
-using namespace sluice;
+using sluice::ErrorCode;
+using sluice::kPluginAbi;
+using sluice::kPluginMagic;
+using sluice::OptionSpec;
+using sluice::OptionType;
+using sluice::OrderStore;
+using sluice::PluginDescriptor;
+using sluice::PluginKind;
+using sluice::Result;
+using sluice::StoreContext;
 
 constexpr OptionSpec kOptions[] = {
     {"path", OptionType::Text, "sluice.db", "..1024", false,
@@ -24,8 +33,8 @@ constexpr OptionSpec kOptions[] = {
      "Sessions for reading, opened as needed; each costs a file descriptor or two and up to 2 MiB."},
 };
 
-sqlite::SqliteOptions optionsOf(const StoreContext& context) {
-  sqlite::SqliteOptions options;
+sluice::sqlite::SqliteOptions optionsOf(const StoreContext& context) {
+  sluice::sqlite::SqliteOptions options;
   options.path =
       (std::filesystem::path(context.dataDir) / context.options.text("path")).lexically_normal().string();
   options.synchronousFull = context.options.text("synchronous") == "full";
@@ -36,15 +45,16 @@ sqlite::SqliteOptions optionsOf(const StoreContext& context) {
 
 Result<std::unique_ptr<OrderStore>> makeStore(const StoreContext& context) noexcept {
   try {
-    const sqlite::SqliteOptions options = optionsOf(context);
+    const sluice::sqlite::SqliteOptions options = optionsOf(context);
     // SOCI reads the path from a connect string in double quotes and knows no escape.
     if (options.path.find('"') != std::string::npos ||
         std::filesystem::path(options.path).filename().empty()) {
       return {ErrorCode::Misconfigured,
               "store.sqlite.path must name a file, without double quotes: " + options.path};
     }
-    return Result<std::unique_ptr<OrderStore>>(std::make_unique<sql::SqlStore>(
-        std::make_unique<sqlite::SqliteDialect>(options), context.log, context.clock, context.random));
+    return Result<std::unique_ptr<OrderStore>>(
+        std::make_unique<sluice::sql::SqlStore>(std::make_unique<sluice::sqlite::SqliteDialect>(options),
+                                                context.log, context.clock, context.random));
   } catch (const std::exception& error) {
     return {ErrorCode::Internal, std::string("store_sqlite: ") + error.what()};
   }

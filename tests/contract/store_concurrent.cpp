@@ -14,6 +14,7 @@ namespace {
 // Runs `work` in `count` threads at once and waits for all.
 void inThreads(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(count));
   std::atomic<int> ready{0};
   for (int k = 0; k < count; ++k) {
     threads.emplace_back([&, k] {
@@ -209,6 +210,7 @@ TEST_P(StoreContract, ClosingWaitsForCallsUnderWayAndStopsTheRest) {
   std::atomic<std::int64_t> stored{0};
   std::atomic<std::int64_t> next{0};
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int k = 0; k < 4; ++k) {
     threads.emplace_back([&] {
       while (true) {

@@ -95,10 +95,10 @@ VoucherSettings settingsOf(std::int64_t stock, std::int32_t limitPerUser) {
 
 namespace sluice {
 
-void PrintTo(const PersistOutcome& outcome, std::ostream* out) {
+std::ostream& operator<<(std::ostream& out, const PersistOutcome& outcome) {
   constexpr const char* kKinds[] = {"stored", "rejected", "already", "conflict", "unknown voucher"};
-  *out << kKinds[static_cast<int>(outcome.kind)] << " " << orderStatusName(outcome.status) << " "
-       << deadReasonName(outcome.reason) << (outcome.released ? " released" : "");
+  return out << kKinds[static_cast<int>(outcome.kind)] << " " << orderStatusName(outcome.status) << " "
+             << deadReasonName(outcome.reason) << (outcome.released ? " released" : "");
 }
 
 }  // namespace sluice

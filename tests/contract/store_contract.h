@@ -28,6 +28,7 @@ class StoreWorld {
 struct StoreKind {
   std::string name;
   std::function<std::unique_ptr<StoreWorld>()> makeWorld;
+  friend std::ostream& operator<<(std::ostream& out, const StoreKind& kind) { return out << kind.name; }
 };
 
 class StoreContract : public testing::TestWithParam<StoreKind> {
@@ -78,5 +79,5 @@ inline constexpr PersistOutcome kAlreadyPending{PersistKind::Already, OrderStatu
 }  // namespace sluice::test
 
 namespace sluice {
-void PrintTo(const PersistOutcome& outcome, std::ostream* out);
+std::ostream& operator<<(std::ostream& out, const PersistOutcome& outcome);
 }  // namespace sluice

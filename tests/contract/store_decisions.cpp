@@ -143,6 +143,7 @@ TEST_P(StoreContract, PartialFitsAreDecidedInTheOrderGiven) {
 
 TEST_P(StoreContract, MixedVouchersInOneBatchAreKeptApart) {
   std::vector<VoucherId> ids;
+  ids.reserve(150);
   for (int k = 0; k < 150; ++k) {
     ids.push_back(sell(1, 2));
   }

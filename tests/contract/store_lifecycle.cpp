@@ -5,10 +5,10 @@ namespace sluice::test {
 namespace {
 
 using std::chrono::minutes;
-using testing::SizeIs;
 
 std::vector<OrderId> idsOf(const std::vector<Order>& orders) {
   std::vector<OrderId> ids;
+  ids.reserve(orders.size());
   for (const Order& order : orders) {
     ids.push_back(order.id);
   }

@@ -166,6 +166,7 @@ TEST_P(StoreContract, EligibleUsersAreASet) {
 // Orders 1..60: user 1 + k % 6 of one voucher, every third paid; and some of another voucher in between.
 std::vector<std::int64_t> idsOf(const std::vector<Order>& orders) {
   std::vector<std::int64_t> ids;
+  ids.reserve(orders.size());
   for (const Order& order : orders) {
     ids.push_back(order.id.value());
   }

@@ -47,7 +47,7 @@ VoucherId sell(OrderStore& store, std::int64_t stock) {
 }
 
 VoucherTotals totalsOf(OrderStore& store) {
-  const VoucherTotals sums = store.totals(VoucherId(), 1, soon()).value().at(0);
+  VoucherTotals sums = store.totals(VoucherId(), 1, soon()).value().at(0);
   EXPECT_EQ(sums.voucher.remaining + sums.livePieces, sums.voucher.settings.allocated);
   return sums;
 }
@@ -153,6 +153,26 @@ TEST(SqliteFaults, ASchemaChangedBeneathIsNamed) {
   EXPECT_THAT(lost.error().text, HasSubstr("processes"));
   RawDatabase(world.path()).run("ALTER TABLE elsewhere RENAME TO processes");
   EXPECT_TRUE(store->listProcesses(soon()));
+}
+
+TEST(SqliteFaults, AFileThatSomebodySwitchedBackFromWalIsSwitchedOnceItIsFree) {
+  SqliteWorld world;
+  world.open()->close();
+  RawDatabase other(world.path());
+  other.run("PRAGMA journal_mode = DELETE");
+  other.run("BEGIN");
+  ASSERT_EQ(other.rows("SELECT COUNT(*) FROM orders").at(0), "0");  // reads on, so the file is not free
+  const auto store = world.make();
+  const Status busy = store->start(Deadline::in(milliseconds(200)));
+  EXPECT_EQ(busy.error().code, ErrorCode::Unavailable);
+  std::thread reader([&] {
+    std::this_thread::sleep_for(milliseconds(100));
+    other.run("COMMIT");
+  });
+  const Status started = store->start(soon());
+  reader.join();
+  ASSERT_TRUE(started) << started.error().text;
+  EXPECT_THAT(store->durability(soon()).value(), HasSubstr("WAL"));
 }
 
 TEST(SqliteFaults, WhatIsNoDatabaseIsRefused) {

@@ -179,6 +179,7 @@ TEST(SqliteSchema, SixteenProcessesMigrateAtOnce) {
   SqliteWorld world;
   const std::string gate = world.folder() + "/gate";
   std::vector<std::unique_ptr<Child>> children;
+  children.reserve(16);
   for (int k = 0; k < 16; ++k) {
     children.push_back(std::make_unique<Child>([&] {
       while (!std::filesystem::exists(gate))

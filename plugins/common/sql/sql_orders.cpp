@@ -15,7 +15,7 @@ std::int64_t number(DeadReason reason) { return static_cast<std::int64_t>(reason
 
 std::optional<Order> selectOrder(Session& session, OrderId order) {
   auto rows = selectOrders(session, Text("WHERE id = ") << order);
-  return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+  return rows.empty() ? std::nullopt : std::optional(rows.front());
 }
 
 Error noSuchOrder(OrderId order) { return {ErrorCode::NotFound, "the store has no order " + order.text()}; }
@@ -74,6 +74,7 @@ std::vector<Order> selectDue(Session& session, UtcTime now, std::size_t max) {
 template <typename Of>
 auto sortedOf(const std::vector<Order>& orders, const Of& of) {
   std::vector<decltype(of(orders.front()))> ids;
+  ids.reserve(orders.size());
   for (const Order& order : orders) {
     ids.push_back(of(order));
   }

@@ -15,6 +15,7 @@ constexpr std::size_t kArmsMax = 100;
 
 std::vector<VoucherId> vouchersOf(std::span<const Admission> admissions) {
   std::vector<VoucherId> ids;
+  ids.reserve(admissions.size());
   for (const Admission& admission : admissions) {
     ids.push_back(admission.voucher);
   }
@@ -95,7 +96,7 @@ std::optional<std::string> faultOfBatch(std::span<const Admission> admissions) {
     return "a batch has 1 to " + std::to_string(limits::kReceiveBatchMax) + " orders";
   }
   for (const Admission& admission : admissions) {
-    if (const auto fault = faultOf(admission)) return fault;
+    if (auto fault = faultOf(admission)) return fault;
   }
   return std::nullopt;
 }
@@ -107,9 +108,8 @@ BatchFacts SqlStore::readFacts(Session& session, std::span<const Admission> admi
   for (const Voucher& voucher : lockVouchers(session, vouchersOf(admissions))) {
     facts.vouchers[voucher.id] = {voucher.settings.limitPerUser, voucher.remaining};
   }
-  for (Order& row : rowsOf(session, admissions)) {
-    const OrderId id = row.id;
-    facts.rows.emplace(id, std::move(row));
+  for (const Order& row : rowsOf(session, admissions)) {
+    facts.rows.emplace(row.id, row);
   }
   std::map<VoucherId, std::vector<UserId>> users;  // of orders that are still to be decided
   for (const Admission& admission : admissions) {

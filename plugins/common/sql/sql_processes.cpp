@@ -92,7 +92,7 @@ void recordCounts(Session& session, const std::string& token, std::span<const Ad
 }
 
 std::optional<std::string> faultOfCounts(std::span<const AdmissionCount> counts) {
-  if (const auto fault = faultOfPage(counts.size())) return fault;
+  if (auto fault = faultOfPage(counts.size())) return fault;
   for (const AdmissionCount& count : counts) {
     if (!count.voucher.valid() || count.admitted < 0)
       return "a count needs a voucher and must not be negative";

@@ -11,7 +11,7 @@ namespace sluice::sql {
 Result<std::optional<Order>> SqlStore::findOrder(OrderId order, Deadline deadline) {
   return answer(Use::Read, "find order", deadline, [&](Session& session) -> Result<std::optional<Order>> {
     auto rows = selectOrders(session, Text("WHERE id = ") << order);
-    return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
+    return rows.empty() ? std::nullopt : std::optional(rows.front());
   });
 }
 
