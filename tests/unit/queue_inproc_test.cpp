@@ -104,7 +104,7 @@ TEST(InprocQueue, AnotherSlotsMessageIsNotOurs) {
 }
 
 Result<std::unique_ptr<OrderQueue>> fromFactory(bool journal,
-                                                std::map<std::string, std::string> options = {}) {
+                                                const std::map<std::string, std::string>& options = {}) {
   const PluginDescriptor& plugin = *sluice_plugin();
   std::vector<ConfigFault> faults;
   const OptionMap map = checkOptions({plugin.options, plugin.optionCount}, options, "queue.inproc.", faults);
