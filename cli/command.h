@@ -1,11 +1,10 @@
 // What the subcommands share: global options, exit codes, and the way from a configuration to an opened
 // system.
 //
-// Role:      each subcommand is one file with one function that declares it to CLI11 and leaves what it does
-// in Invocation::run; main
-//            runs it after the whole command line was understood.
-// Errors:    people read them on standard error as "sluice: ..."; the exit code says whose turn it is (see
-// Exit).
+// Role:     each subcommand is one file with one function that declares it to CLI11 and leaves what it does
+//           in Invocation::run; main runs it after the whole command line was understood.
+// Errors:   people read them on standard error as "sluice: ..."; the exit code says whose turn it is (see
+//           Exit).
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
-// DemoServer: `sluice serve` as a process of its own, with an embedded Redis in a folder of its own, for the
-// time of a demo.
+// DemoServer: `sluice serve` as a process of its own, with an embedded Redis in a folder of its own, for
+// the time of a demo.
 //
-// Lifetime:  the destructor stops the server; a folder that was made for it goes with it.
-// Blocking:  start() until the server says that it is ready, at most 60 s.
+// Lifetime: the destructor stops the server; a folder that was made for it goes with it.
+// Blocking: start() until the server says that it is ready, at most 60 s.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,11 @@
 // HttpReply: reads one HTTP/1.1 response from a stream of bytes, piece by piece.
 //
 // Role:     the storm client's side of HTTP; strict, so that a server which answers nonsense is caught and
-// not counted as an answer. Threads:  a plain value; one thread at a time. Errors:   a malformed or oversized
-// response ends in State::Bad with fault(); nothing is skipped or repaired. Limits:   kHeadBytesMax of head,
-// kBodyBytesMax of body.
+//           not counted as an answer.
+// Threads:  a plain value; one thread at a time.
+// Errors:   a malformed or oversized response ends in State::Bad with fault(); nothing is skipped or
+//           repaired.
+// Limits:   kHeadBytesMax of head, kBodyBytesMax of body.
 #pragma once
 
 #include <cstddef>

@@ -1,17 +1,16 @@
 // Storm: many clients that ask at the same instant, over real connections, from one thread.
 //
-// Role:      load client of the demo, the lab and the benchmarks. Opens one connection a request, releases
-// all requests at once, reads
-//            every answer to its end. Knows HTTP, not orders: what to send and what an answer means is the
-//            caller's.
-// Threads:   runStorm works in the calling thread; `cancelled` may be set by a signal handler or another
-// thread. Blocking:  until every request is answered or given up; at most connectWithin + answerWithin.
-// Errors:    Misconfigured where this machine cannot carry the plan (descriptors, ports, address), Stopped
-// where cancelled. Everything
-//            that happens to a single connection is counted in the report.
-// Note:      latency is from the first byte sent to the last byte of the answer, as this client saw it: time
-// it spends sending other
-//            requests is kept small by reading answers between sends, and what remains is in the figures.
+// Role:     load client of the demo, the lab and the benchmarks. Opens one connection a request, releases
+//           all requests at once, reads every answer to its end. Knows HTTP, not orders: what to send and
+//           what an answer means is the caller's.
+// Threads:  runStorm works in the calling thread; `cancelled` may be set by a signal handler or another
+//           thread. Blocking: until every request is answered or given up; at most connectWithin +
+//           answerWithin.
+// Errors:   Misconfigured where this machine cannot carry the plan (descriptors, ports, address), Stopped
+//           where cancelled. Everything that happens to a single connection is counted in the report.
+// Note:     latency is from the first byte sent to the last byte of the answer, as this client saw it: time
+//           it spends sending other requests is kept small by reading answers between sends, and what
+//           remains is in the figures.
 #pragma once
 
 #include <atomic>

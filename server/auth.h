@@ -1,9 +1,9 @@
 // Who asks: the user behind a request, and whether it comes from an operator.
 //
-// Role:      the one seam through which identity enters; handlers see a UserId or nothing at all.
-// Threads:   every call from any thread; read-only after construction.
-// Limits:    in mode `header` a proxy in front has checked the user and sets X-User-Id; whoever reaches this
-// port may claim any user.
+// Role:     the one seam through which identity enters; handlers see a UserId or nothing at all.
+// Threads:  every call from any thread; read-only after construction.
+// Limits:   in mode `header` a proxy in front has checked the user and sets X-User-Id; whoever reaches this
+//           port may claim any user.
 #pragma once
 
 #include <memory>

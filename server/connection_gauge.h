@@ -1,5 +1,5 @@
-// Counts the connections of a threaded front, so that those who wait for a thread are noticed by those who
-// hold one.
+// Counts the connections of a threaded front, so that those who wait for a thread are noticed by those
+// who hold one.
 //
 // Threads:  every call from any thread, without a lock.
 #pragma once

@@ -1,15 +1,13 @@
 // Front: accepts connections, reads requests strictly, writes answers. Two implementations, chosen by
 // `http.front`.
 //
-// Role:      owns sockets and threads; knows nothing of routes. Gives each sound request to the HttpService
-// and refuses the others
-//            itself, with the service's form of refusal.
-// Threads:   open, start, stop by the owner; stats from any thread. The service is called from many threads
-// at once. Lifetime:  construction is inert. open() binds and listens (connections wait), start() begins to
-// answer, stop() lets no new
-//            connection in, finishes what is being answered, closes idle connections and returns at the
-//            deadline at the latest; idempotent. The destructor stops.
-// Errors:    Misconfigured where address or port cannot be had.
+// Role:     owns sockets and threads; knows nothing of routes. Gives each sound request to the HttpService
+//           and refuses the others itself, with the service's form of refusal.
+// Threads:  open, start, stop by the owner; stats from any thread. The service is called from many threads
+//           at once. Lifetime: construction is inert. open() binds and listens (connections wait), start()
+//           begins to answer, stop() lets no new connection in, finishes what is being answered, closes
+//           idle connections and returns at the deadline at the latest; idempotent. The destructor stops.
+// Errors:   Misconfigured where address or port cannot be had.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,10 @@
 // Request and answer as router and handlers see them: no word about sockets or about Poco.
 //
-// Role:      a front fills HttpRequest and writes HttpResponse; both fronts and the tests use the same two
-// types. Lifetime:  the views of a request point into the front's buffer and are valid until its answer is
-// written. Note:      an HttpResponse is reused for all requests of a connection, so that its strings keep
-// their capacity.
+// Role:     a front fills HttpRequest and writes HttpResponse; both fronts and the tests use the same two
+//           types. Lifetime: the views of a request point into the front's buffer and are valid until its
+//           answer is written.
+// Note:     an HttpResponse is reused for all requests of a connection, so that its strings keep their
+//           capacity.
 #pragma once
 
 #include <cstddef>

@@ -1,15 +1,14 @@
 // Reads one flat JSON object strictly into fields that the caller named beforehand.
 //
-// Role:      the only way from a request body to values. Nothing is copied by name: what was not declared is
-// refused. Strict:    one object and nothing behind it; no member twice, none unknown; whole numbers only
-// (1.0, 1e3, -0, 01 are refused, as is
-//            what does not fit 64 bits); valid UTF-8 without control characters; no \u0000, no half of a
-//            surrogate pair; no byte order mark, no comments. Values are strings, whole numbers, true or
-//            false, and lists of strings; nothing nests, so depth costs no stack.
-// Errors:    a text for people with the byte where it happened; never what the client sent.
-// Note:      Poco's parser keeps the last of two equal members, turns 1.9 into 1, and allocates a tree; an
-// order body of 14 bytes is
-//            read here without any allocation.
+// Role:     the only way from a request body to values. Nothing is copied by name: what was not declared is
+//           refused. Strict: one object and nothing behind it; no member twice, none unknown; whole numbers
+//           only (1.0, 1e3, -0, 01 are refused, as is what does not fit 64 bits); valid UTF-8 without
+//           control characters; no \u0000, no half of a surrogate pair; no byte order mark, no comments.
+//           Values are strings, whole numbers, true or false, and lists of strings; nothing nests, so depth
+//           costs no stack.
+// Errors:   a text for people with the byte where it happened; never what the client sent.
+// Note:     Poco's parser keeps the last of two equal members, turns 1.9 into 1, and allocates a tree; an
+//           order body of 14 bytes is read here without any allocation.
 #pragma once
 
 #include <cstdint>

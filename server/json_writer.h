@@ -1,6 +1,6 @@
 // Writes JSON to the end of a string: commas and escapes in one place, no stream, no tree.
 //
-// Note:  numbers that name things (ids) are written as strings, because JavaScript rounds above 2^53.
+// Note:     numbers that name things (ids) are written as strings, because JavaScript rounds above 2^53.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The metrics page in Prometheus' text format, built from the figures that engine and front keep anyway.
 //
-// Limits:  labels come from fixed lists (verdicts, status classes), so the number of series never depends on
-// what clients send.
+// Limits:   labels come from fixed lists (verdicts, status classes), so the number of series never depends
+//           on what clients send.
 #pragma once
 
 #include <string>

@@ -1,13 +1,11 @@
 // Reads the head of an HTTP/1.1 request strictly: whatever two readers could understand differently is
 // refused.
 //
-// Role:      pure functions over bytes; the fronts do the reading from sockets.
-// Errors:    an HttpFault with the status to answer; the connection must be closed behind it, because where
-// the next request begins
-//            is not known any more.
-// Note:      bodies need Content-Length. Chunked bodies are refused: with one form only, a proxy and this
-// server cannot disagree
-//            about where a request ends.
+// Role:     pure functions over bytes; the fronts do the reading from sockets.
+// Errors:   an HttpFault with the status to answer; the connection must be closed behind it, because where
+//           the next request begins is not known any more.
+// Note:     bodies need Content-Length. Chunked bodies are refused: with one form only, a proxy and this
+//           server cannot disagree about where a request ends.
 #pragma once
 
 #include <array>

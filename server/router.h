@@ -1,11 +1,10 @@
-// The route table: which method and path goes to which handler, who may call it, and how large its body may
-// be.
+// The route table: which method and path goes to which handler, who may call it, and how large its body
+// may be.
 //
-// Role:      one table for dispatch, for `Allow`, for the printed list and for tests of rights.
-// Paths:     fixed ASCII segments and `{name}` for exactly one segment. No percent-decoding, no trailing
-// slash, case matters:
-//            everything else is unknown.
-// Threads:   read-only after construction.
+// Role:     one table for dispatch, for `Allow`, for the printed list and for tests of rights.
+// Paths:    fixed ASCII segments and `{name}` for exactly one segment. No percent-decoding, no trailing
+//           slash, case matters: everything else is unknown.
+// Threads:  read-only after construction.
 #pragma once
 
 #include <array>

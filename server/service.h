@@ -1,9 +1,10 @@
 // Service: everything between a request and its answer: route, rights, handler, guard.
 //
-// Role:      the HttpService of the program. Owns the route table and the groups of handlers; a front calls
-// it. Threads:   answer, refuse, bodyMax from any thread. Nothing on the way of an order takes a lock that
-// all requests share. Errors:    whatever a handler throws becomes a 500 without detail and a line in the
-// log.
+// Role:     the HttpService of the program. Owns the route table and the groups of handlers; a front calls
+//           it.
+// Threads:  answer, refuse, bodyMax from any thread. Nothing on the way of an order takes a lock that all
+//           requests share.
+// Errors:   whatever a handler throws becomes a 500 without detail and a line in the log.
 #pragma once
 
 #include <atomic>

@@ -1,16 +1,15 @@
-// StrictSocket: the socket that the threaded front gives to Poco. It reads whole requests by our rules before
-// Poco sees a byte.
+// StrictSocket: the socket that the threaded front gives to Poco. It reads whole requests by our rules
+// before Poco sees a byte.
 //
-// Role:      Poco's parser takes what it should refuse: bare line feeds, folded headers, "+5" and "1,0" as
-// lengths, lengths beside
-//            chunked bodies, 0xFF as end of the head, encoded words with hidden line ends; it has no deadline
-//            for a whole request. So this socket reads head and body itself (request_head.h), answers faults
-//            itself, and shows Poco only a request line and a Connection header that it wrote. Poco keeps
-//            what it is good at: accepting, threads, the connection's life.
-// Threads:   one at a time: the thread that Poco has given the connection.
-// Blocking:  reads sleep in slices of limits::kReadSlice; between them it looks at the deadline, at those who
-// wait, and at stop. Note:      overriding poll, address and peerAddress also saves eight system calls a
-// request (Poco makes a new epoll set for each poll).
+// Role:     Poco's parser takes what it should refuse: bare line feeds, folded headers, "+5" and "1,0" as
+//           lengths, lengths beside chunked bodies, 0xFF as end of the head, encoded words with hidden line
+//           ends; it has no deadline for a whole request. So this socket reads head and body itself
+//           (request_head.h), answers faults itself, and shows Poco only a request line and a Connection
+//           header that it wrote. Poco keeps what it is good at: accepting, threads, the connection's life.
+// Threads:  one at a time: the thread that Poco has given the connection. Blocking: reads sleep in slices
+//           of limits::kReadSlice; between them it looks at the deadline, at those who wait, and at stop.
+// Note:     overriding poll, address and peerAddress also saves eight system calls a request (Poco makes a
+//           new epoll set for each poll).
 #pragma once
 
 #include <atomic>

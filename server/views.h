@@ -1,8 +1,8 @@
 // JSON texts of what people look at: orders, vouchers, dead letters, the audit. The same for HTTP and the
 // command line.
 //
-// Note:  ids are strings, instants RFC 3339 in UTC. What an order does not have (reason, times) is left out,
-// not null.
+// Note:     ids are strings, instants RFC 3339 in UTC. What an order does not have (reason, times) is left
+//           out, not null.
 #pragma once
 
 #include <string>

@@ -1,14 +1,13 @@
-// WaitingListener: the listening socket of the threaded front. It keeps connections until their first byte is
-// there.
+// WaitingListener: the listening socket of the threaded front. It keeps connections until their first
+// byte is there.
 //
-// Role:      a thread of the threaded front serves one connection at a time, so a connection that says
-// nothing would hold one for
-//            nothing: 256 silent sockets would stop the server, and a crowd that connects early would lock
-//            itself out. Here they wait in one epoll set instead, and Poco is given only those that have
-//            something to say.
-// Threads:   Poco's accept thread; silent() from any thread.
-// Limits:    silent connections are closed after limits::kSilentMax; connections above `connectionsMax` wait
-// in the kernel.
+// Role:     a thread of the threaded front serves one connection at a time, so a connection that says
+//           nothing would hold one for nothing: 256 silent sockets would stop the server, and a crowd that
+//           connects early would lock itself out. Here they wait in one epoll set instead, and Poco is
+//           given only those that have something to say.
+// Threads:  Poco's accept thread; silent() from any thread.
+// Limits:   silent connections are closed after limits::kSilentMax; connections above `connectionsMax` wait
+//           in the kernel.
 #pragma once
 
 #include <atomic>

@@ -1,11 +1,11 @@
 // InprocQueue: a bounded queue in this process's memory.
 //
-// Role:      the step "blocking queue" of the evolution; only where the journal is off, so that the gate
-// publishes to it. Threads:   as OrderQueue; one mutex, held for moves of at most one batch. Delivery:  a
-// message that was handed out belongs to its slot until it is settled or drain() takes it back. There is no
-// lease: the
-//            holder is a thread of this process and dies only with the queue.
-// Limits:    capacity counts everything that is not dead: waiting, delayed, handed out and reserved.
+// Role:     the step "blocking queue" of the evolution; only where the journal is off, so that the gate
+//           publishes to it.
+// Threads:  as OrderQueue; one mutex, held for moves of at most one batch. Delivery: a message that was
+//           handed out belongs to its slot until it is settled or drain() takes it back. There is no lease:
+//           the holder is a thread of this process and dies only with the queue.
+// Limits:   capacity counts everything that is not dead: waiting, delayed, handed out and reserved.
 #pragma once
 
 #include <condition_variable>

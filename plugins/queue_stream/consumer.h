@@ -1,10 +1,10 @@
 // Consumer: one receive slot: its connection, its name in the group, its deliveries.
 //
-// Role:      reads the journal through the group: own pending first, then retries and what the dead left,
-// then what is new. Threads:   receive, settle, extend by one thread at a time; interrupt and waitIdle from
-// any. Lifetime:  connects when first used; after any failure of the connection it connects anew, with
-// backoff and jitter, under the same
-//            name, so that what Redis still holds for that name comes again.
+// Role:     reads the journal through the group: own pending first, then retries and what the dead left,
+//           then what is new.
+// Threads:  receive, settle, extend by one thread at a time; interrupt and waitIdle from any. Lifetime:
+//           connects when first used; after any failure of the connection it connects anew, with backoff
+//           and jitter, under the same name, so that what Redis still holds for that name comes again.
 #pragma once
 
 #include <memory>

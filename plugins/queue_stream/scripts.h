@@ -1,10 +1,12 @@
 // The scripts of queue_stream, each one atomic step of Redis.
 //
-// Role:      Redis 6.2 and 7.0 have no "acknowledge and delete", no "give back", no "renew if still mine".
-// These scripts are that. Keys:      always KEYS[1] journal, [2] failures, [3] retry, [4] dead (see
-// StreamKeys), all of one hash slot. Replies:   an array; its first element is "ok", "nogroup" (stream or
-// group is gone), "full" or "gone". Errors:    commands that may be refused for memory stand before all
-// others that write, so a refusal leaves nothing half done.
+// Role:     Redis 6.2 and 7.0 have no "acknowledge and delete", no "give back", no "renew if still mine".
+//           These scripts are that.
+// Keys:     always KEYS[1] journal, [2] failures, [3] retry, [4] dead (see StreamKeys), all of one hash
+//           slot. Replies: an array; its first element is "ok", "nogroup" (stream or group is gone), "full"
+//           or "gone".
+// Errors:   commands that may be refused for memory stand before all others that write, so a refusal leaves
+//           nothing half done.
 #pragma once
 
 #include "sluice/redis.h"

@@ -1,7 +1,7 @@
-// Shared: what all slots of one StreamQueue have in common: settings, names, state, counters, the group and
-// the timetable.
+// Shared: what all slots of one StreamQueue have in common: settings, names, state, counters, the group
+// and the timetable.
 //
-// Threads:   every member from any thread.
+// Threads:  every member from any thread.
 #pragma once
 
 #include <atomic>

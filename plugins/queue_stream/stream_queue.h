@@ -1,13 +1,13 @@
 // StreamQueue: the journal's own consumer group as the queue.
 //
-// Role:      reads what the qualify script has put into the journal; the gate publishes nothing. publish
-// serves replay tools and tests. Threads:   as OrderQueue. Each slot has a connection of its own, everything
-// else shares a pool of two. Delivery:  at least once, over process deaths, take-over after the lease, and
-// restarts of a Redis that kept its data. Tokens:    {delivery number, entry's milliseconds, entry's
-// sequence}. Whether that very delivery is still pending for this slot's
-//            consumer is asked of Redis in the same step that settles it. So a token stays good over a
-//            reconnect as long as the entry was not handed out again, and a settled, retried, drained or
-//            taken-over one is Stale for ever.
+// Role:     reads what the qualify script has put into the journal; the gate publishes nothing. publish
+//           serves replay tools and tests.
+// Threads:  as OrderQueue. Each slot has a connection of its own, everything else shares a pool of two.
+//           Delivery: at least once, over process deaths, take-over after the lease, and restarts of a
+//           Redis that kept its data. Tokens: {delivery number, entry's milliseconds, entry's sequence}.
+//           Whether that very delivery is still pending for this slot's consumer is asked of Redis in the
+//           same step that settles it. So a token stays good over a reconnect as long as the entry was not
+//           handed out again, and a settled, retried, drained or taken-over one is Stale for ever.
 #pragma once
 
 #include <memory>

@@ -1,15 +1,15 @@
 // The audit: compares Redis, journal, queue and store, and names every invariant that does not hold
 // (docs/guarantees.md).
 //
-// Role:      run by `sluice audit`, the admin endpoint and the demo; reads only.
-// Blocking:  bounded by the Deadline; pages through holds and rows, so it may run beside a sale. Errors of
-// the
-//            three parts end it, but damaged keys of a voucher (Corrupt) are a finding.
-// Memory:    24 bytes for each hold of one voucher at a time, about 50 for each admission that waits.
-// Note:      a hold without a row is waiting while its admission is in the journal or in a dead letter. Where
-//            the queue is not the journal itself, it is also waiting while that queue is not empty, and while
-//            the process that issued it holds its lease (it may be in that process' memory). Else it is lost.
-//            Suspects are read twice, so that an order which moves during the audit is not called lost.
+// Role:     run by `sluice audit`, the admin endpoint and the demo; reads only. Blocking: bounded by the
+//           Deadline; pages through holds and rows, so it may run beside a sale. Errors of the three parts
+//           end it, but damaged keys of a voucher (Corrupt) are a finding.
+// Memory:   24 bytes for each hold of one voucher at a time, about 50 for each admission that waits.
+// Note:     a hold without a row is waiting while its admission is in the journal or in a dead letter.
+//           Where the queue is not the journal itself, it is also waiting while that queue is not empty,
+//           and while the process that issued it holds its lease (it may be in that process' memory). Else
+//           it is lost. Suspects are read twice, so that an order which moves during the audit is not
+//           called lost.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,11 @@
 // ChildProcess: a program run as a child that cannot outlive us.
 //
-// Role:      the embedded Redis, the demo's server and client, private servers in tests.
-// Threads:   one owner. The kernel ends the child when the *thread* that started it ends (PR_SET_PDEATHSIG),
-// also when this process is
-//            killed: start it from a thread that lives as long as the child should.
-// Lifetime:  the destructor ends the child (SIGTERM, then SIGKILL after a grace of five seconds) and reaps
-// it. Errors:    start answers NotFound where the program does not exist, Unavailable where the system
-// refuses.
+// Role:     the embedded Redis, the demo's server and client, private servers in tests.
+// Threads:  one owner. The kernel ends the child when the *thread* that started it ends (PR_SET_PDEATHSIG),
+//           also when this process is killed: start it from a thread that lives as long as the child
+//           should. Lifetime: the destructor ends the child (SIGTERM, then SIGKILL after a grace of five
+//           seconds) and reaps it.
+// Errors:   start answers NotFound where the program does not exist, Unavailable where the system refuses.
 #pragma once
 
 #include <memory>

@@ -1,15 +1,15 @@
 // Configuration: read from layers, checked as a whole.
 //
-// Role:      layers, later over earlier: defaults of the tables, one or more .properties files, the
-//            environment (SLUICE_HTTP_PORT is http.port), --set key=value. All faults are reported together,
-//            each with its layer and the nearest name.
-// Keys:      the program's own table (coreOptions), `queue` and `store` name the plugins, `queue.<name>.*`
-//            and `store.<name>.*` are checked against the table of that plugin, also where another one is
-//            selected.
-// Files:     `key = value`, `#` begins a comment line. Lines that could be read in two ways are refused:
-//            without `=`, with a backslash or `${`, a key given twice. Values are never expanded.
-// Secrets:   an option marked secret may not stand in a file or on the command line: environment, or
-//            `<key>.file`.
+// Role:     layers, later over earlier: defaults of the tables, one or more .properties files, the
+//           environment (SLUICE_HTTP_PORT is http.port), --set key=value. All faults are reported together,
+//           each with its layer and the nearest name.
+// Keys:     the program's own table (coreOptions), `queue` and `store` name the plugins, `queue.<name>.*`
+//           and `store.<name>.*` are checked against the table of that plugin, also where another one is
+//           selected.
+// Files:    `key = value`, `#` begins a comment line. Lines that could be read in two ways are refused:
+//           without `=`, with a backslash or `${`, a key given twice. Values are never expanded.
+// Secrets:  an option marked secret may not stand in a file or on the command line: environment, or
+//           `<key>.file`.
 #pragma once
 
 #include <map>

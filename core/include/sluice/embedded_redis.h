@@ -1,15 +1,15 @@
-// EmbeddedRedis: a private redis-server in the data folder, shared by the commands that use the folder, ended
-// with its owner.
+// EmbeddedRedis: a private redis-server in the data folder, shared by the commands that use the folder,
+// ended with its owner.
 //
-// Role:      `redis.embedded = true`. The first command that comes starts it (the owner), others attach to
-// it. Threads:   start and destructor by the owner; the rest from any thread. Lifetime:  the server ends with
-// its owner, also when that is killed. Its append-only file stays in the folder. With `supervise` this
-//            object starts it again when it dies, and takes over when the owner it was attached to has gone.
-// Blocking:  start() until the server answers, or the Deadline passes.
-// Errors:    NotFound where redis-server is not installed, Misconfigured where the folder cannot be used or
-// its path is too long for a
-//            socket, Unavailable where the server does not come up (the reason is in redis.log, named in the
-//            text).
+// Role:     `redis.embedded = true`. The first command that comes starts it (the owner), others attach to
+//           it.
+// Threads:  start and destructor by the owner; the rest from any thread. Lifetime: the server ends with its
+//           owner, also when that is killed. Its append-only file stays in the folder. With `supervise`
+//           this object starts it again when it dies, and takes over when the owner it was attached to has
+//           gone. Blocking: start() until the server answers, or the Deadline passes.
+// Errors:   NotFound where redis-server is not installed, Misconfigured where the folder cannot be used or
+//           its path is too long for a socket, Unavailable where the server does not come up (the reason is
+//           in redis.log, named in the text).
 #pragma once
 
 #include <memory>

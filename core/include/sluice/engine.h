@@ -1,15 +1,13 @@
-// The engine: the gate in front of the qualifier, fulfilment behind the queue, and the steps that keep both
-// honest.
+// The engine: the gate in front of the qualifier, fulfilment behind the queue, and the steps that keep
+// both honest.
 //
-// Role:      owned by the server; the lab and tests drive it too.
-// Threads:   order() and the reads from any thread; start and stop by the owner.
-// Lifetime:  construction is inert. start() opens store, qualifier and queue (each may be away: then the
-// engine is up and not ready),
-//            leases a process number and starts the threads of its role. stop() refuses new requests,
-//            finishes those in flight, hands the rest of the queue back, gives the process number back;
-//            idempotent.
-// Blocking:  order() until its Deadline at the latest; nothing on its way takes a lock shared by all requests
-// or asks the store.
+// Role:     owned by the server; the lab and tests drive it too.
+// Threads:  order() and the reads from any thread; start and stop by the owner. Lifetime: construction is
+//           inert. start() opens store, qualifier and queue (each may be away: then the engine is up and
+//           not ready), leases a process number and starts the threads of its role. stop() refuses new
+//           requests, finishes those in flight, hands the rest of the queue back, gives the process number
+//           back; idempotent. Blocking: order() until its Deadline at the latest; nothing on its way takes
+//           a lock shared by all requests or asks the store.
 #pragma once
 
 #include <cstdint>

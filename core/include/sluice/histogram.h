@@ -1,4 +1,5 @@
-// Histogram: durations or sizes in fixed buckets, written from the hot path without a lock, read for metrics.
+// Histogram: durations or sizes in fixed buckets, written from the hot path without a lock, read for
+// metrics.
 //
 // Threads:  observe from any thread; snapshot from any thread, bucket by bucket (not one instant).
 #pragma once

@@ -1,10 +1,9 @@
 // What people do with orders, vouchers and dead letters; the same code behind HTTP and the command line.
 //
-// Role:      each class ties the three interfaces together for one subject and owns nothing.
-// Threads:   every call from any thread; the parts outlive the object.
-// Blocking:  bounded by the Deadline.
-// Errors:    those of the interfaces, with texts for people. Rules R2 to R4 hold: a hold is released only
-// after its dead row exists.
+// Role:     each class ties the three interfaces together for one subject and owns nothing.
+// Threads:  every call from any thread; the parts outlive the object. Blocking: bounded by the Deadline.
+// Errors:   those of the interfaces, with texts for people. Rules R2 to R4 hold: a hold is released only
+//           after its dead row exists.
 #pragma once
 
 #include <cstdint>

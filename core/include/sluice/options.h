@@ -1,8 +1,7 @@
 // Options: a table that declares each setting once, and the checked values that come from it.
 //
 // Role:     the program and every plugin declare a constant table. Checking, help, `config show`, `plugins
-// describe` and the
-//           reference page all come from it; nothing else describes a setting.
+//           describe` and the reference page all come from it; nothing else describes a setting.
 // Threads:  plain values; an OptionMap is read-only after checking.
 #pragma once
 

@@ -1,7 +1,8 @@
 // How an order id is made up: 41 bits of milliseconds, 10 bits of process number, 12 bits of sequence.
 //
 // Role:     the generator of the gate builds ids so, the audit takes them apart: who issued an order, and
-// when. Threads:  plain functions.
+//           when.
+// Threads:  plain functions.
 #pragma once
 
 #include <cstdint>

@@ -1,22 +1,21 @@
 // OrderStore: decides each order once, in a transaction, and keeps vouchers and rows.
 //
-// Role:      implemented by the store plugins; called by fulfilment (persist), lifecycle (cancel, expire,
-//            release marks), operators and the audit. The row is the outbox: a dead row whose releasedAt is
-//            empty still owes its stock to Redis.
-// Threads:   every call from any thread.
-// Lifetime:  construction is inert; start() opens; close() is idempotent. The destructor closes.
-// Blocking:  every call is bounded by its Deadline.
-// Delivery:  a call that answers ok is committed, as durable as durability() says.
-// Errors:    Unavailable (nothing happened, repeat it: lock, deadlock, server away, read-only, disk full),
-//            OutcomeUnknown (the commit's answer was lost; repeating the call is safe), Misconfigured (schema
-//            missing, newer or foreign), InvalidArgument, NotFound, Conflict, Stopped. No text holds row
-//            values or passwords.
-// Limits:    1 to limits::kReceiveBatchMax rows in a persist; at most limits::kPageMax in a page, more are
-//            InvalidArgument.
-// Law:       R1 exactly one row an order id, decided once; a refusal is a row too. R3 cancelling what has no
-//            row inserts the dead row. Same lock order (vouchers by id) in persist, cancel, expire, refund.
-//            Conservation: remaining + live pieces = allocated, remaining >= 0, a user's live pieces <=
-//            limit, in every committed state.
+// Role:     implemented by the store plugins; called by fulfilment (persist), lifecycle (cancel, expire,
+//           release marks), operators and the audit. The row is the outbox: a dead row whose releasedAt is
+//           empty still owes its stock to Redis.
+// Threads:  every call from any thread. Lifetime: construction is inert; start() opens; close() is
+//           idempotent. The destructor closes. Blocking: every call is bounded by its Deadline. Delivery: a
+//           call that answers ok is committed, as durable as durability() says.
+// Errors:   Unavailable (nothing happened, repeat it: lock, deadlock, server away, read-only, disk full),
+//           OutcomeUnknown (the commit's answer was lost; repeating the call is safe), Misconfigured
+//           (schema missing, newer or foreign), InvalidArgument, NotFound, Conflict, Stopped. No text holds
+//           row values or passwords.
+// Limits:   1 to limits::kReceiveBatchMax rows in a persist; at most limits::kPageMax in a page, more are
+//           InvalidArgument.
+// Law:      R1 exactly one row an order id, decided once; a refusal is a row too. R3 cancelling what has no
+//           row inserts the dead row. Same lock order (vouchers by id) in persist, cancel, expire, refund.
+//           Conservation: remaining + live pieces = allocated, remaining >= 0, a user's live pieces <=
+//           limit, in every committed state.
 #pragma once
 
 #include <cstdint>

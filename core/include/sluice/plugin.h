@@ -1,16 +1,15 @@
 // The plugin boundary: what a queue or store library exports, and what it is given.
 //
-// Role:      a plugin is a shared library with one symbol, `sluice_plugin`, that returns a constant
-// descriptor. The loader compares
-//            magic, ABI number, build tag, kind and name before it calls anything else, and names every
-//            mismatch in one message.
-// Threads:   the symbol and the factory are called by one thread, during start.
-// Lifetime:  a library is never unloaded. Objects are destroyed through their virtual destructor before main
-// returns; after close()
-//            they have joined their threads. What a context refers to outlives the object.
-// Errors:    nothing throws across the boundary; the factory answers Misconfigured where options contradict
-// each other. Note:      the process ignores SIGPIPE. Plugins write to the Log they are given, never to a
-// logging registry of their own.
+// Role:     a plugin is a shared library with one symbol, `sluice_plugin`, that returns a constant
+//           descriptor. The loader compares magic, ABI number, build tag, kind and name before it calls
+//           anything else, and names every mismatch in one message.
+// Threads:  the symbol and the factory are called by one thread, during start. Lifetime: a library is never
+//           unloaded. Objects are destroyed through their virtual destructor before main returns; after
+//           close() they have joined their threads. What a context refers to outlives the object.
+// Errors:   nothing throws across the boundary; the factory answers Misconfigured where options contradict
+//           each other.
+// Note:     the process ignores SIGPIPE. Plugins write to the Log they are given, never to a logging
+//           registry of their own.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,11 @@
 // Loads queue and store plugins, behind a gate.
 //
-// Role:      `name` -> <folder>/queue_<name>.so or store_<name>.so -> descriptor -> object.
-// Threads:   load and list by one thread at a time (start); descriptors are constant afterwards.
-// Errors:    Misconfigured, one message with the path and every mismatch (found and expected): file missing
-//            (with what is there), folder relative, file or folder writable by others, symlink leading
-//            outside, no symbol, magic, ABI, build tag, kind, name, missing factory, unresolved symbols,
-//            symbols bound late (not linked with -z now).
+// Role:     `name` -> <folder>/queue_<name>.so or store_<name>.so -> descriptor -> object.
+// Threads:  load and list by one thread at a time (start); descriptors are constant afterwards.
+// Errors:   Misconfigured, one message with the path and every mismatch (found and expected): file missing
+//           (with what is there), folder relative, file or folder writable by others, symlink leading
+//           outside, no symbol, magic, ABI, build tag, kind, name, missing factory, unresolved symbols,
+//           symbols bound late (not linked with -z now).
 #pragma once
 
 #include <string>

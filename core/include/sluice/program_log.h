@@ -1,12 +1,12 @@
 // ProgramLog: the program's Log, written by a thread of its own to standard error or a file.
 //
-// Role:      one for a process, made by System; tests and tools may make their own.
-// Lines:     "2026-11-30T14:25:00.123Z warning queue_stream: text", UTC, one write each.
-// Threads:   every call from any thread. A caller never waits for the writer: where 4096 lines wait already,
-//            the oldest is dropped; the next line that is written is preceded by one that says how many.
-// Lifetime:  the destructor writes what waits, for two seconds at most. In a forked child all calls do
-//            nothing.
-// Files:     opened once and appended to, mode 0640; rotate by copying and truncating.
+// Role:     one for a process, made by System; tests and tools may make their own.
+// Lines:    "2026-11-30T14:25:00.123Z warning queue_stream: text", UTC, one write each.
+// Threads:  every call from any thread. A caller never waits for the writer: where 4096 lines wait already,
+//           the oldest is dropped; the next line that is written is preceded by one that says how many.
+//           Lifetime: the destructor writes what waits, for two seconds at most. In a forked child all
+//           calls do nothing.
+// Files:    opened once and appended to, mode 0640; rotate by copying and truncating.
 #pragma once
 
 #include <cstdint>

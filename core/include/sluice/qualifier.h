@@ -1,18 +1,16 @@
 // Qualifier: decides at once and atomically who gets one, and keeps the holds and the journal.
 //
-// Role:      called by the gate (decide), by fulfilment and lifecycle (release), by operators (load, sync),
-//            by the audit and the forwarder. The only implementation is LuaQualifier: scripts in Redis.
-// Threads:   every call from any thread.
-// Lifetime:  construction is inert; start() connects; stop() is idempotent and makes blocked calls answer
-//            Stopped (OutcomeUnknown where a change was asked for already).
-// Blocking:  every call is bounded by its Deadline.
-// Delivery:  when decide() answers Admitted, hold and journal entry exist, as durable as probe() says.
-//            Asking again with the same order id gives the first answer, so after OutcomeUnknown the same
-//            question may be repeated.
-// Errors:    Unavailable (nothing happened), OutcomeUnknown (it may have), Misconfigured (an operator must
-//            act: version, policy, password), Corrupt (a reply or key of a wrong shape), Stopped. A decision
-//            against a request is a verdict, not an error.
-// Limits:    limits::kQualifyBatchMax requests in a decide; limits::kPageMax elements in any page.
+// Role:     called by the gate (decide), by fulfilment and lifecycle (release), by operators (load, sync),
+//           by the audit and the forwarder. The only implementation is LuaQualifier: scripts in Redis.
+// Threads:  every call from any thread. Lifetime: construction is inert; start() connects; stop() is
+//           idempotent and makes blocked calls answer Stopped (OutcomeUnknown where a change was asked for
+//           already). Blocking: every call is bounded by its Deadline. Delivery: when decide() answers
+//           Admitted, hold and journal entry exist, as durable as probe() says. Asking again with the same
+//           order id gives the first answer, so after OutcomeUnknown the same question may be repeated.
+// Errors:   Unavailable (nothing happened), OutcomeUnknown (it may have), Misconfigured (an operator must
+//           act: version, policy, password), Corrupt (a reply or key of a wrong shape), Stopped. A decision
+//           against a request is a verdict, not an error.
+// Limits:   limits::kQualifyBatchMax requests in a decide; limits::kPageMax elements in any page.
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,18 @@
-// The Redis client of the house: one connection, a bounded pool, scripts. hiredis underneath, invisible here.
+// The Redis client of the house: one connection, a bounded pool, scripts. hiredis underneath, invisible
+// here.
 //
-// Role:      used by the qualifier, queue_stream, the audit and the lab.
-// Threads:   RedisConnection: one thread at a time. RedisPool: any thread.
-// Lifetime:  a reply owns its memory; views into it live as long as it does.
-// Blocking:  every call is bounded by its Deadline: connecting, sending and receiving.
-// Errors:    Unavailable where nothing was sent or Redis refused before doing anything (LOADING, READONLY,
-// OOM, BUSY, MISCONF, ...); NotFound
-//            (NOGROUP, UNBLOCKED), Conflict (BUSYGROUP);
-//            OutcomeUnknown where the command was sent and no whole reply came; Misconfigured (NOAUTH,
-//            WRONGPASS, NOPERM, TLS asked for); Corrupt (WRONGTYPE, protocol fault, reply over
-//            limits::kRedisReplyElementsMax). After OutcomeUnknown, Unavailable by I/O, or a protocol fault
-//            the connection is broken() and must be thrown away; a pool does so by itself.
-// Limits:    the host ignores SIGPIPE (hiredis writes with plain write()). No TLS in hiredis 0.14: refused
-// with that reason.
+// Role:     used by the qualifier, queue_stream, the audit and the lab.
+// Threads:  RedisConnection: one thread at a time. RedisPool: any thread. Lifetime: a reply owns its
+//           memory; views into it live as long as it does. Blocking: every call is bounded by its Deadline:
+//           connecting, sending and receiving.
+// Errors:   Unavailable where nothing was sent or Redis refused before doing anything (LOADING, READONLY,
+//           OOM, BUSY, MISCONF, ...); NotFound (NOGROUP, UNBLOCKED), Conflict (BUSYGROUP); OutcomeUnknown
+//           where the command was sent and no whole reply came; Misconfigured (NOAUTH, WRONGPASS, NOPERM,
+//           TLS asked for); Corrupt (WRONGTYPE, protocol fault, reply over limits::kRedisReplyElementsMax).
+//           After OutcomeUnknown, Unavailable by I/O, or a protocol fault the connection is broken() and
+//           must be thrown away; a pool does so by itself.
+// Limits:   the host ignores SIGPIPE (hiredis writes with plain write()). No TLS in hiredis 0.14: refused
+//           with that reason.
 #pragma once
 
 #include <atomic>

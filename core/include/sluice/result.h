@@ -1,8 +1,10 @@
 // Expected failures as values: Error, its codes, and Result<T>.
 //
-// Role:     every call of Qualifier, OrderQueue and OrderStore, and everything on the data path, answers with
-// a Result. Threads:  plain values. Errors:   the code answers the caller's three questions (see
-// errorTraits): may it have happened, may I retry, whose fault.
+// Role:     every call of Qualifier, OrderQueue and OrderStore, and everything on the data path, answers
+//           with a Result.
+// Threads:  plain values.
+// Errors:   the code answers the caller's three questions (see errorTraits): may it have happened, may I
+//           retry, whose fault.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // System: everything a command needs, opened from a checked configuration in the right order.
 //
-// Role:      used by server, CLI and lab: log, embedded Redis where asked for, qualifier, queue, store.
-// Lifetime:  open() builds; the destructor closes in reverse order. Parts live as long as the System.
-// Errors:    Misconfigured with a text for people.
+// Role:     used by server, CLI and lab: log, embedded Redis where asked for, qualifier, queue, store.
+//           Lifetime: open() builds; the destructor closes in reverse order. Parts live as long as the
+//           System.
+// Errors:   Misconfigured with a text for people.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// The catalog: the vouchers of the store as of the last second, and the orders known to lie in dead letters.
+// The catalog: the vouchers of the store as of the last second, and the orders known to lie in dead
+// letters.
 //
 // Threads:  reads from any thread, without meeting each other; refresh from one thread at a time.
 #pragma once

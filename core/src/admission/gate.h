@@ -1,8 +1,9 @@
-// The gate: every request's way in. Gives it an order id and a lane, and turns every failure into a verdict.
+// The gate: every request's way in. Gives it an order id and a lane, and turns every failure into a
+// verdict.
 //
-// Threads:   order() from any thread, many at a time. No lock on its way is shared by all requests.
-// Lifetime:  closed until open(); after close() requests are answered Unavailable. The gate outlives the
-// requests in it. Blocking:  order() until its deadline at the latest.
+// Threads:  order() from any thread, many at a time. No lock on its way is shared by all requests.
+//           Lifetime: closed until open(); after close() requests are answered Unavailable. The gate
+//           outlives the requests in it. Blocking: order() until its deadline at the latest.
 #pragma once
 
 #include <array>

@@ -1,11 +1,10 @@
-// All lanes: those of the vouchers on record, found without meeting others, and a few for vouchers that are
-// not.
+// All lanes: those of the vouchers on record, found without meeting others, and a few for vouchers that
+// are not.
 //
 // Threads:  any.
-// Limits:   at most kStrangersMax lanes of unknown vouchers at one time, so that made-up ids cannot crowd out
-// real sales. A
-//           voucher made a moment ago is unknown until the next refresh of the catalog, and is served
-//           meanwhile.
+// Limits:   at most kStrangersMax lanes of unknown vouchers at one time, so that made-up ids cannot crowd
+//           out real sales. A voucher made a moment ago is unknown until the next refresh of the catalog,
+//           and is served meanwhile.
 #pragma once
 
 #include <cstddef>

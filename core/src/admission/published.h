@@ -1,8 +1,8 @@
 // A value that is replaced as a whole now and then, and read all the time by many threads.
 //
-// Threads:  any. A reader takes one of several locks, chosen by thread, so that readers do not meet; a writer
-// takes all in turn.
-//           (std::atomic<std::shared_ptr> would make every reader write to one shared counter.)
+// Threads:  any. A reader takes one of several locks, chosen by thread, so that readers do not meet; a
+//           writer takes all in turn. (std::atomic<std::shared_ptr> would make every reader write to one
+//           shared counter.)
 #pragma once
 
 #include <array>

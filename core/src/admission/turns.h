@@ -1,8 +1,7 @@
 // Turns: how many batches are asked at one time, over all vouchers, and whose turn is next.
 //
-// Threads:  any. While turns are free, taking one is a single atomic step; the lock is for lanes that have to
-// wait, taken at most
-//           once a batch.
+// Threads:  any. While turns are free, taking one is a single atomic step; the lock is for lanes that have
+//           to wait, taken at most once a batch.
 #pragma once
 
 #include <atomic>

@@ -2,9 +2,8 @@
 // line.
 //
 // Role:     Poco's PropertyFileConfiguration parses; before it, a scan refuses what Poco would accept in
-// silence: a line without `=`, `:`
-//           as separator, backslashes (escapes, continued lines), `${...}` (expanded by some readings), a key
-//           given twice.
+//           silence: a line without `=`, `:` as separator, backslashes (escapes, continued lines), `${...}`
+//           (expanded by some readings), a key given twice.
 // Limits:   1 MiB a file, 4 KiB a line.
 #pragma once
 

@@ -1,11 +1,12 @@
 // Fulfilment: takes admissions from the queue, has the store decide them, settles them.
 //
-// Role:      one object for each queue slot; a thread drives it in the program, a test drives it with a
-// manual clock. Threads:   step() from one thread at a time; pause() from any. Law:       a dead row's hold
-// is released before its message is settled (R4). While store, queue or Redis are away the messages in
-//            hand are kept, their lease renewed and no retry spent; it goes on by itself. Only what is wrong
-//            with a message counts as its failure; one that fails too often, or kills too many processes,
-//            becomes a dead letter.
+// Role:     one object for each queue slot; a thread drives it in the program, a test drives it with a
+//           manual clock.
+// Threads:  step() from one thread at a time; pause() from any.
+// Law:      a dead row's hold is released before its message is settled (R4). While store, queue or Redis
+//           are away the messages in hand are kept, their lease renewed and no retry spent; it goes on by
+//           itself. Only what is wrong with a message counts as its failure; one that fails too often, or
+//           kills too many processes, becomes a dead letter.
 #pragma once
 
 #include <atomic>

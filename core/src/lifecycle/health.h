@@ -1,5 +1,5 @@
-// Health: watches Redis and the queue, and repairs what a restarted Redis may have lost before it may admit
-// again.
+// Health: watches Redis and the queue, and repairs what a restarted Redis may have lost before it may
+// admit again.
 //
 // Threads:  step() from one thread at a time; report() from any.
 #pragma once

@@ -1,5 +1,5 @@
-// The lease of this process' number: taken, renewed every second, and given back; with it go the counts of
-// admissions.
+// The lease of this process' number: taken, renewed every second, and given back; with it go the counts
+// of admissions.
 //
 // Threads:  step and end from one thread at a time; held() from any.
 #pragma once

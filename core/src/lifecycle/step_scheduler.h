@@ -1,8 +1,8 @@
 // Steps that come round again and again: who runs next, and the threads that run them.
 //
-// Role:      a step does a bounded piece of work and answers when it wants to run again. Tests call runDue()
-// with times of their own. Threads:   StepScheduler: one at a time. Crew: its owner starts and joins;
-// StopSignal: any.
+// Role:     a step does a bounded piece of work and answers when it wants to run again. Tests call runDue()
+//           with times of their own.
+// Threads:  StepScheduler: one at a time. Crew: its owner starts and joins; StopSignal: any.
 #pragma once
 
 #include <condition_variable>

@@ -1,8 +1,7 @@
 // Writes formatted lines to a file descriptor, and can be told to give up.
 //
 // Role:     spdlog's own sinks write through stdio: a reader that stops reading would hold the writer for
-// ever, and with it the end of
-//           the program.
+//           ever, and with it the end of the program.
 // Threads:  lines by one thread, spdlog's writer; endBy and lost by any.
 #pragma once
 

@@ -1,8 +1,8 @@
 // One call of the qualify script: turns requests into its arguments and its reply into decisions, without
 // allocating again and again.
 //
-// Threads:   one thread at a time; each thread keeps one (forThisThread) and reuses its memory.
-// Lifetime:  keys() and args() are views into the object, until the next prepare().
+// Threads:  one thread at a time; each thread keeps one (forThisThread) and reuses its memory. Lifetime:
+//           keys() and args() are views into the object, until the next prepare().
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 // The decision of a batch, in memory: which orders become rows, live or dead.
 //
-// Role:      called by persist between reading (vouchers locked, rows of the ids, what the users hold live)
-// and writing. Pure. Law:       rules R1 and R5; each admission sees the earlier ones, so partial fits,
-// limits above one, mixed vouchers and duplicates
-//            inside the batch come out exactly as if they had come one by one.
+// Role:     called by persist between reading (vouchers locked, rows of the ids, what the users hold live)
+//           and writing. Pure.
+// Law:      rules R1 and R5; each admission sees the earlier ones, so partial fits, limits above one, mixed
+//           vouchers and duplicates inside the batch come out exactly as if they had come one by one.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,12 @@
 // Dialect: everything in which the SQL databases differ, so that the store's logic exists once.
 //
-// Role:      implemented by each SQL store plugin; called by SqlStore alone.
-// Threads:   every call from any thread, with a session that no other thread uses meanwhile.
-// Errors:    members that talk to the database may throw soci::soci_error; SqlStore catches it in one place
-// and asks translate().
-//            translate() is the plugin's one translation point.
-// Text:      statements are plain SQL that all three databases read. Ids, times and counts stand in them as
-// decimal numbers (64-bit
-//            integers, written by statement.h and nothing else); text is always bound, never pasted.
+// Role:     implemented by each SQL store plugin; called by SqlStore alone.
+// Threads:  every call from any thread, with a session that no other thread uses meanwhile.
+// Errors:   members that talk to the database may throw soci::soci_error; SqlStore catches it in one place
+//           and asks translate(). translate() is the plugin's one translation point.
+// Text:     statements are plain SQL that all three databases read. Ids, times and counts stand in them as
+//           decimal numbers (64-bit integers, written by statement.h and nothing else); text is always
+//           bound, never pasted.
 #pragma once
 
 #include <cstddef>

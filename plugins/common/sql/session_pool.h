@@ -1,12 +1,11 @@
 // SessionPool: a few database sessions, leased with a deadline.
 //
-// Role:      one pool for each use. A pool of one is a lock with a time-out.
-// Threads:   every call from any thread.
-// Blocking:  lease() until its deadline; close() until the sessions that are out have come back (their calls
-// are bounded). Hygiene:   a session comes back without an open transaction, or is discarded and opened anew
-// by the next lease. SOCI's own pool
-//            neither pings nor rolls back, and its sessions keep a dangling pointer after a failed reconnect;
-//            hence this one.
+// Role:     one pool for each use. A pool of one is a lock with a time-out.
+// Threads:  every call from any thread. Blocking: lease() until its deadline; close() until the sessions
+//           that are out have come back (their calls are bounded). Hygiene: a session comes back without an
+//           open transaction, or is discarded and opened anew by the next lease. SOCI's own pool neither
+//           pings nor rolls back, and its sessions keep a dangling pointer after a failed reconnect; hence
+//           this one.
 #pragma once
 
 #include <condition_variable>

@@ -1,11 +1,10 @@
 // SqlStore: the OrderStore of every SQL database; what differs between them is in its Dialect.
 //
-// Role:      the store plugins make one with their dialect. See sluice/order_store.h for the contract.
-// Threads:   every call from any thread.
-// Lifetime:  construction is inert. A closed store stays closed.
-// Blocking:  waits for a session, for locks and for statements all end at the Deadline; close() waits for
-// calls under way. Tables:    vouchers, eligible_users, orders, processes, admission_counts, sluice_schema
-// (the ledger).
+// Role:     the store plugins make one with their dialect. See sluice/order_store.h for the contract.
+// Threads:  every call from any thread. Lifetime: construction is inert. A closed store stays closed.
+//           Blocking: waits for a session, for locks and for statements all end at the Deadline; close()
+//           waits for calls under way. Tables: vouchers, eligible_users, orders, processes,
+//           admission_counts, sluice_schema (the ledger).
 #pragma once
 
 #include <memory>

@@ -1,10 +1,9 @@
 // Transactions: runs a body in one, on a leased session, and turns whatever happens into a Status.
 //
-// Role:      the one place of the SQL stores where exceptions of SOCI end.
-// Threads:   every call from any thread.
-// Blocking:  until the deadline; a transaction that a deadlock or lost race undid is repeated within it, at
-// most kAttempts times. Errors:    those of Dialect::translate, and those the body answers (its transaction
-// is undone then).
+// Role:     the one place of the SQL stores where exceptions of SOCI end.
+// Threads:  every call from any thread. Blocking: until the deadline; a transaction that a deadlock or lost
+//           race undid is repeated within it, at most kAttempts times.
+// Errors:   those of Dialect::translate, and those the body answers (its transaction is undone then).
 #pragma once
 
 #include <functional>
