@@ -125,7 +125,7 @@ TEST_F(EngineOnServers, AStormSellsExactlyWhatThereIs) {
 
 TEST_F(EngineOnServers, ARedisThatDiesInTheStormIsUsedAgainAndNothingIsSoldTwice) {
   const VoucherId voucher = sell(5000);
-  storm(voucher, 8000, [this, voucher] {
+  storm(voucher, 8000, [this] {
     EXPECT_TRUE(eventually([&] { return engine_->stats().stored >= 50; }));
     redis_.kill();
     EXPECT_TRUE(eventually([&] { return !engine_->readiness().ready; }));
