@@ -12,6 +12,7 @@
 #include <Poco/ThreadPool.h>
 #include <sys/resource.h>
 
+#include "batch_scheduling.h"
 #include "front.h"
 #include "server_limits.h"
 #include "strict_socket.h"
@@ -92,6 +93,7 @@ class ThreadedFront final : public Front {
   std::uint16_t port() const noexcept override { return port_; }
 
   void start() override {
+    const BatchScheduling batch;  // Poco's listener, and the threads that it starts for connections
     shared_.listening.store(true, std::memory_order_release);
     server_->start();
   }
@@ -132,6 +134,7 @@ class ThreadedFront final : public Front {
     const int threads = static_cast<int>(shared_.options.threads);
     // Two more than Poco's dispatcher uses, so that a thread on its way back to the pool never keeps a
     // connection waiting.
+    const BatchScheduling batch;  // the pool's first threads
     pool_ = std::make_unique<Poco::ThreadPool>(1, threads + 2);
     Poco::Net::HTTPServerParams::Ptr params = new Poco::Net::HTTPServerParams;
     params->setMaxThreads(threads);

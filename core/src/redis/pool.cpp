@@ -26,13 +26,17 @@ Result<RedisPool::Lease> RedisPool::acquire(Deadline deadline) {
   std::unique_lock lock(mutex_);
   while (true) {
     if (stopped_) return {ErrorCode::Stopped, target_.text() + ": the connection pool is closed"};
-    while (!idle_.empty()) {
+    if (!idle_.empty()) {
       std::unique_ptr<RedisConnection> connection = std::move(idle_.back());
       idle_.pop_back();
-      // One that was closed meanwhile would swallow the request and leave its outcome unknown.
-      if (!connection->quiet()) continue;
       inUse_.push_back(connection.get());
-      return Lease(*this, std::move(connection));
+      lock.unlock();
+      // One that was closed meanwhile would swallow the request and leave its outcome unknown. Asked without
+      // the lock: it is a system call, and everybody passes here.
+      if (connection->quiet()) return Lease(*this, std::move(connection));
+      lock.lock();
+      std::erase(inUse_, connection.get());
+      continue;
     }
     if (inUse_.size() + connecting_ < size_) break;
     if (freed_.wait_until(lock, deadline.at()) == std::cv_status::timeout) {
