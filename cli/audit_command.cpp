@@ -92,7 +92,7 @@ int run(System& system, bool json) {
     printVouchers(report.value());
     printSummary(report.value());
   }
-  return report.value().clean() ? kFine : kNotFine;
+  return report.value().clean() ? ExitFine : ExitNotFine;
 }
 
 }  // namespace

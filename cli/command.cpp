@@ -33,12 +33,12 @@ int exitCodeOf(ErrorCode code) noexcept {
   switch (code) {
     case ErrorCode::InvalidArgument:
     case ErrorCode::Misconfigured:
-      return kUsage;
+      return ExitUsage;
     case ErrorCode::Overloaded:
     case ErrorCode::Unavailable:
     case ErrorCode::OutcomeUnknown:
     case ErrorCode::Stopped:
-      return kAway;
+      return ExitAway;
     case ErrorCode::NotFound:
     case ErrorCode::Conflict:
     case ErrorCode::Unsupported:
@@ -46,7 +46,7 @@ int exitCodeOf(ErrorCode code) noexcept {
     case ErrorCode::Internal:
       break;
   }
-  return kNotFine;
+  return ExitNotFine;
 }
 
 Result<ConfigSources> configSources(const GlobalOptions& globals) {

@@ -17,6 +17,8 @@
 #include "sluice/result.h"
 #include "sluice/system.h"
 
+// The library's own name.
+// NOLINTNEXTLINE(readability-identifier-naming): see above
 namespace CLI {
 class App;
 }
@@ -25,10 +27,10 @@ namespace sluice::cli {
 
 // The exit codes of every command.
 enum Exit : int {
-  kFine = 0,
-  kNotFine = 1,  // understood and answered, and the answer is no: a violation, a refusal, not found
-  kUsage = 2,    // the command line or the configuration is wrong
-  kAway = 3      // a server (Redis, database, broker) does not answer
+  ExitFine = 0,
+  ExitNotFine = 1,  // understood and answered, and the answer is no: a violation, a refusal, not found
+  ExitUsage = 2,    // the command line or the configuration is wrong
+  ExitAway = 3      // a server (Redis, database, broker) does not answer
 };
 
 // How long a command waits for servers and for its work as a whole.

@@ -7,7 +7,7 @@ int withSystem(const GlobalOptions& globals,
                const std::function<int(System& system, const Config& config)>& work) {
   const std::optional<Config> config = loadConfig(globals);
   if (!config) {
-    return kUsage;
+    return ExitUsage;
   }
   Result<std::unique_ptr<System>> system =
       System::open(*config, SystemUse::Command, Deadline::in(kCommandDeadline));

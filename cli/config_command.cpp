@@ -13,24 +13,24 @@ namespace {
 int check(const GlobalOptions& globals) {
   const std::optional<Config> config = loadConfig(globals);
   if (!config) {
-    return kUsage;
+    return ExitUsage;
   }
   std::printf("The configuration is sound: queue %s, store %s.\n", config->queuePlugin().name,
               config->storePlugin().name);
-  return kFine;
+  return ExitFine;
 }
 
 int show(const GlobalOptions& globals) {
   const std::optional<Config> config = loadConfig(globals);
   if (!config) {
-    return kUsage;
+    return ExitUsage;
   }
   Table table({"KEY", "VALUE", "FROM"});
   for (const Config::Line& line : config->show()) {
     table.add({line.key, line.value, line.origin});
   }
   std::fputs(table.text().c_str(), stdout);
-  return kFine;
+  return ExitFine;
 }
 
 int reference(const std::string& folder) {
@@ -41,7 +41,7 @@ int reference(const std::string& folder) {
     return complain(page.error());
   }
   std::fputs(page.value().c_str(), stdout);
-  return kFine;
+  return ExitFine;
 }
 
 }  // namespace

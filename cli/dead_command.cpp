@@ -31,7 +31,7 @@ int withLetters(const GlobalOptions& globals, const Given& given, Work work) {
                           "server: GET http://" +
                           config.core().text("http.address") + ":" +
                           std::to_string(config.core().integer("http.port")) + "/admin/v1/dead",
-                      kNotFine);
+                      ExitNotFine);
     }
     DeadLetters letters(system.parts());
     return work(letters, given, Deadline::in(kCommandDeadline));
@@ -45,7 +45,7 @@ int list(DeadLetters& letters, const Given& given, Deadline deadline) {
   }
   if (given.json) {
     printJsonList(page.value(), server::deadLetterJson);
-    return kFine;
+    return ExitFine;
   }
 
   Table table({"LETTER", "ORDER", "VOUCHER", "SINCE", "DELIVERIES", "FAILURES", "REASON"});
@@ -59,7 +59,7 @@ int list(DeadLetters& letters, const Given& given, Deadline deadline) {
   if (page.value().size() == given.max) {
     std::printf("There may be more: --after %s\n", page.value().back().id.c_str());
   }
-  return kFine;
+  return ExitFine;
 }
 
 int show(DeadLetters& letters, const Given& given, Deadline deadline) {
@@ -69,7 +69,7 @@ int show(DeadLetters& letters, const Given& given, Deadline deadline) {
   }
   if (given.json) {
     std::printf("%s\n", server::deadLetterJson(letter.value()).c_str());
-    return kFine;
+    return ExitFine;
   }
 
   const DeadLetter& found = letter.value();
@@ -85,7 +85,7 @@ int show(DeadLetters& letters, const Given& given, Deadline deadline) {
   } else {
     std::printf("bytes       %s\n", printable(found.bytes, 1000).c_str());
   }
-  return kFine;
+  return ExitFine;
 }
 
 int replay(DeadLetters& letters, const Given& given, Deadline deadline) {
@@ -93,7 +93,7 @@ int replay(DeadLetters& letters, const Given& given, Deadline deadline) {
     return complain(done.error());
   }
   std::printf("Letter %s is back in the queue.\n", given.id.c_str());
-  return kFine;
+  return ExitFine;
 }
 
 int drop(DeadLetters& letters, const Given& given, Deadline deadline) {
@@ -101,7 +101,7 @@ int drop(DeadLetters& letters, const Given& given, Deadline deadline) {
     return complain(done.error());
   }
   std::printf("Letter %s is dropped: its order is cancelled, its stock is free again.\n", given.id.c_str());
-  return kFine;
+  return ExitFine;
 }
 
 void run(CLI::App* app, Invocation& invocation, const std::shared_ptr<Given>& given, Work work) {

@@ -110,7 +110,7 @@ Result<StormLog> Demo::storm(VoucherId voucher) {
     if (deadline.passed()) return {ErrorCode::Unavailable, "the clients did not finish in time"};
     std::this_thread::sleep_for(kLook);
   }
-  if (*code != kFine) return {ErrorCode::Unavailable, "the clients gave up"};
+  if (*code != ExitFine) return {ErrorCode::Unavailable, "the clients gave up"};
   return readStormLog(answers);
 }
 
@@ -173,9 +173,9 @@ int Demo::report() {
   std::fputs((given_.json ? demoJson(figures_) + "\n" : "\n" + demoText(figures_)).c_str(), stdout);
   std::fflush(stdout);
   for (const std::string& fault : figures_.faults) {
-    complain(fault, kNotFine);
+    complain(fault, ExitNotFine);
   }
-  return figures_.faults.empty() ? kFine : kNotFine;
+  return figures_.faults.empty() ? ExitFine : ExitNotFine;
 }
 
 void Demo::tellHowToTry(VoucherId voucher) const {
@@ -217,7 +217,7 @@ void forgetEnvironment() {
 int run(const Given& given, const GlobalOptions& globals) {
   if (!globals.files.empty()) {
     return complain("the demo brings its own configuration and takes no -c; use --queue, --store and --set",
-                    kUsage);
+                    ExitUsage);
   }
   forgetEnvironment();
   return Demo(given, globals).run();

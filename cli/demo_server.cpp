@@ -170,9 +170,10 @@ Result<VoucherId> DemoServer::createVoucher(const std::string& title, std::int64
   const Result<StormAnswer> created = askAdmin("/vouchers", voucherBody(title, stock));
   if (!created) return created.error().during("create a voucher");
   const auto id = parseId<VoucherId>(member(created.value().body, "voucherId"));
-  if (!id)
+  if (!id) {
     return {ErrorCode::Corrupt,
             "the answer to a new voucher names no id: " + printable(created.value().body, 500)};
+  }
   const Result<StormAnswer> loaded = askAdmin("/vouchers/" + id->text() + "/load", "");
   if (!loaded) return loaded.error().during("load voucher " + id->text());
   return *id;

@@ -69,7 +69,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = deepest(app);
   std::string path;
   for (const CLI::App* part = &at; part->get_parent() != nullptr; part = part->get_parent()) {
-    path = " " + part->get_name() + path;
+    path.insert(0, part->get_name()).insert(0, " ");
   }
   const std::string see = "see sluice" + path + " --help";
   const auto unknown = app.remaining(true);
@@ -97,7 +97,7 @@ int parseAndRun(int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    return complain(explain(app, error), kUsage);
+    return complain(explain(app, error), ExitUsage);
   }
   return invocation.run();
 }
@@ -111,6 +111,6 @@ int main(int argc, char** argv) {
   try {
     return sluice::cli::parseAndRun(argc, argv);
   } catch (const std::exception& error) {
-    return sluice::cli::complain(std::string("internal fault: ") + error.what(), sluice::cli::kNotFine);
+    return sluice::cli::complain(std::string("internal fault: ") + error.what(), sluice::cli::ExitNotFine);
   }
 }

@@ -79,14 +79,14 @@ int complainOrder(const Error& error, const Named& named) {
 int print(const OrderView& view, bool json) {
   if (json) {
     std::printf("%s\n", server::orderViewJson(view).c_str());
-    return kFine;
+    return ExitFine;
   }
   std::printf("order     %s\nvoucher   %s\nuser      %s\npieces    %d\n", view.id.text().c_str(),
               view.voucher.text().c_str(), view.user.text().c_str(), view.quantity);
   std::printf("status    %s%s\n", std::string(view.status).c_str(),
               view.delayed ? ", delayed: it lies in the dead letters" : "");
   if (!view.row) {
-    return kFine;
+    return ExitFine;
   }
   const Order& row = *view.row;
   if (row.reason != DeadReason::None) {
@@ -100,7 +100,7 @@ int print(const OrderView& view, bool json) {
   if (row.releasedAt) {
     std::printf("released  %s\n", server::utcText(*row.releasedAt).c_str());
   }
-  return kFine;
+  return ExitFine;
 }
 
 int show(const Named& named, const Given& given, Parts parts, Deadline deadline) {
@@ -123,7 +123,7 @@ int list(const Named& named, const Given& given, Parts parts, Deadline deadline)
   }
   if (given.json) {
     printJsonList(rows.value(), server::orderJson);
-    return kFine;
+    return ExitFine;
   }
 
   Table table({"ORDER", "USER", "PIECES", "STATUS", "REASON", "ADMITTED", "STORED"});
@@ -137,7 +137,7 @@ int list(const Named& named, const Given& given, Parts parts, Deadline deadline)
   if (rows.value().size() == given.max) {
     std::printf("There may be more: --after %s\n", rows.value().back().id.text().c_str());
   }
-  return kFine;
+  return ExitFine;
 }
 
 void run(CLI::App* app, Invocation& invocation, const std::shared_ptr<Given>& given, Work work) {

@@ -27,7 +27,7 @@ std::string folderOf(const GlobalOptions& globals, const std::string& given) {
       complain(
           "the configuration has faults (sluice config check names them); showing the folder beside this "
           "program",
-          kUsage);
+          ExitUsage);
     }
   }
   return defaultPluginFolder();
@@ -40,17 +40,17 @@ int list(const GlobalOptions& globals, const std::string& folder) {
     return complain(plugins.error());
   }
   Table table({"KIND", "NAME", "VERSION", "WHAT IT IS"});
-  int code = kFine;
+  int code = ExitFine;
   for (const PluginListing& plugin : plugins.value()) {
     if (plugin.descriptor != nullptr) {
       const PluginDescriptor& found = *plugin.descriptor;
       table.add({std::string(pluginKindName(found.kind)), found.name, found.version, found.summary});
     } else {
-      code = complain(plugin.refusal, kNotFine);
+      code = complain(plugin.refusal, ExitNotFine);
     }
   }
   if (plugins.value().empty()) {
-    return complain("there are no plugins in " + loader.folder(), kNotFine);
+    return complain("there are no plugins in " + loader.folder(), ExitNotFine);
   }
   std::fputs(table.text().c_str(), stdout);
   return code;
@@ -81,7 +81,7 @@ int describe(const GlobalOptions& globals, const std::string& folder, const std:
     }
     if (name == plugin.descriptor->name) {
       print(*plugin.descriptor);
-      return kFine;
+      return ExitFine;
     }
     names.emplace_back(plugin.descriptor->name);
   }
@@ -89,7 +89,7 @@ int describe(const GlobalOptions& globals, const std::string& folder, const std:
   return complain(
       "there is no plugin '" + name + "' in " + loader.folder() +
           (nearest.empty() ? "; sluice plugins list shows what is there" : "; did you mean " + nearest + "?"),
-      kNotFine);
+      ExitNotFine);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ void addServe(CLI::App& app, Invocation& invocation) {
         globals.sets.push_back("role=" + *role);
       }
       const std::optional<Config> config = loadConfig(globals);
-      return config ? server::serve(*config) : static_cast<int>(kUsage);
+      return config ? server::serve(*config) : static_cast<int>(ExitUsage);
     };
   });
 }

@@ -209,7 +209,8 @@ void Storm::chooseSource(std::size_t index) const noexcept {
   const int on = 1;  // the port is chosen by connect, which knows the whole pair
   ::setsockopt(connections_[index].socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
   // Where it fails the kernel chooses, which is only slower.
-  ::bind(connections_[index].socket.get(), reinterpret_cast<const sockaddr*>(&source), sizeof source);
+  static_cast<void>(
+      ::bind(connections_[index].socket.get(), reinterpret_cast<const sockaddr*>(&source), sizeof source));
 }
 
 Status Storm::beginConnect(std::size_t index) {

@@ -45,7 +45,7 @@ int run(const Given& given) {
   const Result<StormReport> report = runStorm(plan, interrupted(), progress);
   if (!report) return complain(report.error());
   const Status written = writeStormLog(given.answers, readReport(report.value(), users));
-  return written ? static_cast<int>(kFine) : complain(written.error());
+  return written ? static_cast<int>(ExitFine) : complain(written.error());
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ int printView(const VoucherView& view) {
                 countText(view.snapshot->stock).c_str(), countText(view.snapshot->held).c_str(),
                 countText(view.snapshot->holders).c_str(), countText(view.snapshot->version).c_str());
   }
-  return kFine;
+  return ExitFine;
 }
 
 int load(Vouchers& vouchers, VoucherId id, Deadline deadline) {
@@ -172,7 +172,7 @@ int create(const GlobalOptions& globals, const Given& given) {
       return load(vouchers, made, deadline);
     }
     std::printf("Its sale opens with: sluice voucher load %s\n", made.text().c_str());
-    return static_cast<int>(kFine);
+    return static_cast<int>(ExitFine);
   });
 }
 
@@ -203,7 +203,7 @@ int update(const GlobalOptions& globals, const Given& given) {
     }
     std::printf("Voucher %s is now at version %s.\n", id.value().text().c_str(),
                 countText(changed.value().version).c_str());
-    return static_cast<int>(kFine);
+    return static_cast<int>(ExitFine);
   });
 }
 
@@ -223,7 +223,7 @@ int printList(const std::vector<VoucherView>& vouchers) {
                loaded ? countText(view.snapshot->held) : "-"});
   }
   std::fputs(table.empty() ? "There are no vouchers.\n" : table.text().c_str(), stdout);
-  return kFine;
+  return ExitFine;
 }
 
 int list(const GlobalOptions& globals, bool json) {
@@ -242,7 +242,7 @@ int list(const GlobalOptions& globals, bool json) {
       return printList(all);
     }
     printJsonList(all, server::voucherViewJson);
-    return static_cast<int>(kFine);
+    return static_cast<int>(ExitFine);
   });
 }
 
@@ -268,7 +268,7 @@ int showJson(Vouchers& vouchers, VoucherId id, Deadline deadline) {
     return complain(view.error());
   }
   std::printf("%s\n", server::voucherViewJson(view.value()).c_str());
-  return kFine;
+  return ExitFine;
 }
 
 int close(Vouchers& vouchers, VoucherId id, Deadline deadline) {
@@ -277,7 +277,7 @@ int close(Vouchers& vouchers, VoucherId id, Deadline deadline) {
     return complain(closed.error().during("close voucher " + id.text()));
   }
   std::printf("Voucher %s is closed.\n", id.text().c_str());
-  return kFine;
+  return ExitFine;
 }
 
 int sync(Vouchers& vouchers, VoucherId id, Deadline deadline) {
@@ -288,20 +288,20 @@ int sync(Vouchers& vouchers, VoucherId id, Deadline deadline) {
   switch (outcome.value()) {
     case SyncOutcome::Applied:
       std::printf("Redis has the settings of the store now.\n");
-      return kFine;
+      return ExitFine;
     case SyncOutcome::NotNewer:
       std::printf("Redis had the settings of the store already.\n");
-      return kFine;
+      return ExitFine;
     case SyncOutcome::NotLoaded:
       return complain(
           "voucher " + id.text() + " is not in Redis; sluice voucher load " + id.text() + " brings it there",
-          kNotFine);
+          ExitNotFine);
     case SyncOutcome::StockTooLow:
       break;
   }
   return complain("more pieces of voucher " + id.text() +
                       " are held than the store allocates now; raise --stock with update",
-                  kNotFine);
+                  ExitNotFine);
 }
 
 void addSettings(CLI::App* app, Given& given, bool required) {

@@ -111,9 +111,10 @@ Result<OptionValue> readRanged(const OptionSpec& spec, std::string_view written)
   const auto bounds = readBounds(spec.type, spec.range);
   if (!bounds) return malformedTable(spec);
   const auto number = readNumber(spec.type, written);
-  if (!number)
+  if (!number) {
     return refused(shown(spec, written) + " is not " + expectedValue(spec) + "; write " +
                    examplesOf(spec.type));
+  }
   if (*number < bounds->least || *number > bounds->most) {
     return refused(shown(spec, written) + " is outside " + spec.range);
   }

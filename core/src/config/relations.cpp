@@ -119,7 +119,10 @@ class Relations {
       const auto other = strengths_.find(key);
       const bool weaker =
           other == strengths_.end() || (own != strengths_.end() && other->second < own->second);
-      if (!weaker) refuse(key, "contradicts " + winner + ", " + why + "; keep one of the two");
+      if (weaker) continue;
+      std::string text = "contradicts ";
+      text.append(winner).append(", ").append(why).append("; keep one of the two");
+      refuse(key, text);
     }
   }
 
