@@ -46,3 +46,14 @@ function(sluice_test)
     set_property(GLOBAL APPEND PROPERTY SLUICE_CONCURRENT_TESTS ${ARG_NAME})
   endif()
 endfunction()
+
+# sluice_contract_test(CONTRACT queue PLUGIN stream NAME integration_x SOURCES ... as sluice_test)
+# A test that shows contract cases of a plugin: its results go into the matrix that contract_matrix prints.
+function(sluice_contract_test)
+  cmake_parse_arguments(ARG "" "CONTRACT;PLUGIN;NAME" "" ${ARGN})
+  sluice_test(NAME ${ARG_NAME} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${ARG_NAME} PRIVATE sluice_contract_matrix)
+  set_tests_properties(${ARG_NAME} PROPERTIES FIXTURES_SETUP contracts
+    ENVIRONMENT "SLUICE_MATRIX_FILE=${CMAKE_BINARY_DIR}/matrix/${ARG_CONTRACT}.${ARG_PLUGIN}.${ARG_NAME}.txt")
+  set_property(GLOBAL APPEND PROPERTY SLUICE_CONTRACT_PLUGINS "${ARG_CONTRACT}:${ARG_PLUGIN}")
+endfunction()
