@@ -26,6 +26,8 @@ function(sluice_plugin)
   set_property(GLOBAL APPEND PROPERTY SLUICE_PLUGINS ${ARG_NAME})
 endfunction()
 
+set(SLUICE_TEST_TIMEOUT_FACTOR 1 CACHE STRING "Tests may take so many times as long; scripts/campaign raises it")
+
 # sluice_test(NAME unit_x SOURCES a.cpp ... [LINK lib ...] [LABELS concurrent slow ...] [TIMEOUT seconds])
 # One executable; ctest lists it as one test, and its own cases are printed by GoogleTest.
 function(sluice_test)
@@ -41,6 +43,7 @@ function(sluice_test)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
+  math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * ${SLUICE_TEST_TIMEOUT_FACTOR}")
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if("concurrent" IN_LIST ARG_LABELS)
     set_property(GLOBAL APPEND PROPERTY SLUICE_CONCURRENT_TESTS ${ARG_NAME})

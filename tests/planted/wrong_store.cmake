@@ -1,0 +1,55 @@
+# Wrong variants of what the SQL stores share, seen through store_sqlite.
+function(wrong_store name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "IN;BASE;CAUGHT_BY;FROM;TO" "")
+  if(NOT ARG_BASE)
+    set(ARG_BASE contract)
+  endif()
+  sluice_planted(NAME store_${name} IN "plugins/${ARG_IN}" BASE integration_store_sqlite_${ARG_BASE}
+    CAUGHT_BY ${ARG_CAUGHT_BY} FROM "${ARG_FROM}" TO "${ARG_TO}")
+endfunction()
+
+wrong_store(stock_below_zero IN common/sql/decide.cpp BASE concurrent CAUGHT_BY S23
+  FROM [=[voucher.remaining < admission.quantity]=] TO [=[voucher.remaining < 0]=])
+wrong_store(stock_not_deducted IN common/sql/sql_persist.cpp BASE concurrent CAUGHT_BY S23
+  FROM [=[    if (changed != 1)
+      return {ErrorCode::Internal, "the stock of voucher " + voucher.text() + " moved under its lock"};]=] TO [=[]=])
+wrong_store(no_limit IN common/sql/decide.cpp CAUGHT_BY S08
+  FROM [=[holding.pieces + admission.quantity > voucher.limitPerUser]=] TO [=[false]=])
+wrong_store(one_mark_for_all_users IN common/sql/decide.cpp CAUGHT_BY S06
+  FROM [=[facts_.holdings[{admission.voucher, admission.user}]]=] TO [=[facts_.holdings[{admission.voucher, UserId(1)}]]=])
+wrong_store(second_decision IN common/sql/sql_persist.cpp CAUGHT_BY S05
+  FROM [=[    facts.rows.emplace(row.id, row);]=] TO [=[    if (isLive(row.status)) facts.rows.emplace(row.id, row);]=])
+wrong_store(rejected_then_stored IN common/sql/decide.cpp CAUGHT_BY R1
+  FROM [=[    if (const auto row = facts_.rows.find(admission.order); row != facts_.rows.end()) {]=]
+  TO [=[    if (const auto row = facts_.rows.find(admission.order);
+        row != facts_.rows.end() && row->second.status != OrderStatus::Rejected) {]=])
+wrong_store(refusals_leave_no_row IN common/sql/decide.cpp CAUGHT_BY R1
+  FROM [=[    decision_.rows.push_back(row);]=] TO [=[    if (isLive(row.status)) decision_.rows.push_back(row);]=])
+wrong_store(other_content_is_the_same IN common/sql/decide.cpp CAUGHT_BY S07
+  FROM [=[  return row.user == admission.user && row.voucher == admission.voucher && row.quantity == admission.quantity;]=]
+  TO [=[  return row.id == admission.order;]=])
+wrong_store(doubles_in_a_batch IN common/sql/decide.cpp CAUGHT_BY S06
+  FROM [=[    Order& seen = facts_.rows[row.admission->order];]=] TO [=[    Order seen;]=])
+wrong_store(no_transaction IN common/sql/transactions.cpp BASE concurrent CAUGHT_BY S22
+  FROM [=[    dialect_.begin(**lease, use);]=] TO [=[]=])
+wrong_store(release_forgotten IN common/sql/sql_orders.cpp CAUGHT_BY R4
+  FROM [=["WHERE released_at IS NULL AND status >= 3 ORDER BY]=] TO [=["WHERE released_at IS NULL AND status >= 4 ORDER BY]=])
+wrong_store(the_living_released IN common/sql/sql_orders.cpp CAUGHT_BY R2
+  FROM [=["WHERE released_at IS NULL AND status >= 3 ORDER BY]=] TO [=["WHERE released_at IS NULL ORDER BY]=])
+wrong_store(cancel_without_row IN common/sql/sql_orders.cpp CAUGHT_BY R3
+  FROM [=[    if (!row) return Change{insertCancelled(session, request, now), true};]=]
+  TO [=[    if (!row) return noSuchOrder(admission.order);]=])
+wrong_store(given_back_twice IN common/sql/sql_orders.cpp CAUGHT_BY S15
+  FROM [=[  if (changed == 1) {
+    if (const Status back]=] TO [=[  if (changed <= 1) {
+    if (const Status back]=])
+wrong_store(ids_as_doubles IN common/sql/statement.cpp CAUGHT_BY S25
+  FROM [=[std::to_chars(digits.data(), digits.data() + digits.size(), number)]=]
+  TO [=[std::to_chars(digits.data(), digits.data() + digits.size(), static_cast<std::int64_t>(static_cast<double>(number)) - (number > (1LL << 53) ? 1 : 0))]=])
+wrong_store(newer_schema_taken IN common/sql/schema.cpp BASE contract CAUGHT_BY S03
+  FROM [=[version && version.value() > static_cast<int>(ours)]=] TO [=[false]=])
+wrong_store(errors_tell_values IN store_sqlite/sqlite_error.cpp BASE contract CAUGHT_BY S29
+  FROM [=[      return unavailable("the database is read-only: " + text);]=]
+  TO [=[      return unavailable("INSERT INTO orders VALUES (7, 4242): " + text);]=])
+wrong_store(leases_lost IN common/sql/session_pool.cpp BASE concurrent CAUGHT_BY S30
+  FROM [=[    --out_;]=] TO [=[    if (out_ % 7 != 6) --out_;]=])
