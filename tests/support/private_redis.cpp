@@ -7,9 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include "support/free_port.h"
+
 namespace sluice::test {
 
-PrivateRedis::PrivateRedis(std::vector<std::string> extra) : extra_(std::move(extra)) {
+PrivateRedis::PrivateRedis(std::vector<std::string> extra, RedisListens listens)
+    : extra_(std::move(extra)), port_(listens == RedisListens::OnAPortToo ? freePort() : 0) {
   ::signal(SIGPIPE, SIG_IGN);  // what the program does at its start: hiredis writes with plain write()
   start();
 }
@@ -27,8 +30,10 @@ RedisTarget PrivateRedis::target() const {
 void PrivateRedis::start() {
   ChildOptions options;
   options.arguments = {"redis-server",
+                       "--bind",
+                       "127.0.0.1",
                        "--port",
-                       "0",
+                       std::to_string(port_),
                        "--unixsocket",
                        target().socketPath,
                        "--dir",
@@ -50,6 +55,7 @@ void PrivateRedis::start() {
   while (!deadline.passed()) {
     auto connection = RedisConnection::connect(target(), deadline);
     if (connection && connection.value()->call({"PING"}, deadline)) return;
+    if (server_->poll()) break;
     std::this_thread::sleep_for(milliseconds(5));
   }
   throw std::runtime_error("redis-server does not answer; see " + options.outputFile);

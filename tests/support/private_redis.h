@@ -2,6 +2,7 @@
 // dies.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,14 +14,19 @@
 
 namespace sluice::test {
 
+// Beside its socket a server may listen on a free port of 127.0.0.1.
+enum class RedisListens : std::uint8_t { OnItsSocket, OnAPortToo };
+
 class PrivateRedis {
  public:
   // Started and answering. `extra` are further arguments, e.g. {"--maxmemory", "20mb"}. Append-only, synced
   // every second.
-  explicit PrivateRedis(std::vector<std::string> extra = {});
+  explicit PrivateRedis(std::vector<std::string> extra = {},
+                        RedisListens listens = RedisListens::OnItsSocket);
   ~PrivateRedis();
 
   [[nodiscard]] RedisTarget target() const;
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }  // 0 where it has none
   [[nodiscard]] const std::string& folder() const noexcept { return folder_.path(); }
   [[nodiscard]] pid_t pid() const noexcept { return server_ ? server_->pid() : 0; }
 
@@ -31,7 +37,7 @@ class PrivateRedis {
   [[nodiscard]] std::int64_t number(const std::vector<std::string>& args);
 
   void kill();    // SIGKILL, reaped
-  void start();   // again, with the same folder, socket and arguments; returns when it answers
+  void start();   // again, with the same folder, socket, port and arguments; returns when it answers
   void freeze();  // SIGSTOP
   void resume();  // SIGCONT
   void restart() {
@@ -42,6 +48,7 @@ class PrivateRedis {
  private:
   TempFolder folder_;
   std::vector<std::string> extra_;
+  std::uint16_t port_ = 0;
   std::unique_ptr<ChildProcess> server_;
 };
 
