@@ -26,6 +26,8 @@ const VerdictAnswer& verdictAnswer(Verdict verdict) noexcept {
       503, "BUSY", "Too many orders are on their way. Nothing was taken; ask again.", false, true};
   static constexpr VerdictAnswer kKeyReused{422, "IDEMPOTENCY_KEY_REUSED",
                                             "This idempotency key was used with another quantity."};
+  static constexpr VerdictAnswer kOverLimit{409, "OVER_LIMIT",
+                                            "You asked for more pieces than one user may have."};
   static constexpr VerdictAnswer kUnavailable{
       503, "UNAVAILABLE", "Orders cannot be taken now. Nothing was taken; ask again.", false, true};
   static constexpr VerdictAnswer kUnknown{
@@ -58,6 +60,8 @@ const VerdictAnswer& verdictAnswer(Verdict verdict) noexcept {
       return kBusy;
     case Verdict::KeyReused:
       return kKeyReused;
+    case Verdict::OverLimit:
+      return kOverLimit;
     case Verdict::Unavailable:
       return kUnavailable;
     case Verdict::OutcomeUnknown:

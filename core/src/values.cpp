@@ -67,6 +67,8 @@ std::string_view verdictName(Verdict verdict) noexcept {
       return "busy";
     case Verdict::KeyReused:
       return "key_reused";
+    case Verdict::OverLimit:
+      return "over_limit";
     case Verdict::Unavailable:
       return "unavailable";
     case Verdict::OutcomeUnknown:

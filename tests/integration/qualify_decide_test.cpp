@@ -61,7 +61,8 @@ TEST_F(QualifyDecide, TheLimitCountsPiecesOverAllOrdersOfAUser) {
               ElementsAre("already_ordered 2", "admitted 4 fresh", "already_ordered 4"));
   EXPECT_THAT(holdsOf(7), ElementsAre(Hold{UserId(7), OrderId(1), 1}, Hold{UserId(7), OrderId(2), 1},
                                       Hold{UserId(7), OrderId(4), 1}));
-  EXPECT_EQ(text(decideOne(request(6, 8, 4))), "already_ordered") << "more than the limit in one request";
+  EXPECT_EQ(text(decideOne(request(6, 8, 4))), "over_limit");
+  EXPECT_EQ(text(decideOne(request(6, 7, 4))), "already_ordered 4") << "who has one learns which";
   expectConserved();
 }
 

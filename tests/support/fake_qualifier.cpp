@@ -108,7 +108,8 @@ Decision FakeQualifier::decideOne(Sale& sale, const QualifyRequest& request, Utc
     pieces += hold.quantity;
   }
   if (pieces > sale.voucher.settings.limitPerUser) {
-    return {Verdict::AlreadyOrdered, holds.empty() ? OrderId() : holds.back().order, false};
+    if (holds.empty()) return {Verdict::OverLimit, OrderId(), false};
+    return {Verdict::AlreadyOrdered, holds.back().order, false};
   }
   if (const auto refused = refusal(sale, request, now)) return {*refused, OrderId(), false};
   if (journalOn_ && journal_.size() >= journalMax_) return {Verdict::Busy, OrderId(), false};

@@ -82,7 +82,7 @@ TEST(Problem, EveryVerdictHasItsOwnCodeAndAStatusOfDesign) {
   }
   const auto status = [](Verdict verdict) { return verdictAnswer(verdict).status; };
   for (const Verdict verdict : {Verdict::SoldOut, Verdict::Insufficient, Verdict::AlreadyOrdered,
-                                Verdict::NotStarted, Verdict::Ended, Verdict::Paused}) {
+                                Verdict::OverLimit, Verdict::NotStarted, Verdict::Ended, Verdict::Paused}) {
     EXPECT_EQ(status(verdict), 409);
   }
   for (const Verdict verdict :

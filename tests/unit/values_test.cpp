@@ -43,6 +43,7 @@ TEST(Verdicts, KeepTheirNumbersAndHaveDistinctNames) {
   EXPECT_EQ(static_cast<int>(Verdict::Admitted), 0);
   EXPECT_EQ(static_cast<int>(Verdict::SoldOut), 8);
   EXPECT_EQ(static_cast<int>(Verdict::KeyReused), 11);
+  EXPECT_EQ(static_cast<int>(Verdict::OverLimit), 12);
   EXPECT_EQ(static_cast<int>(Verdict::OutcomeUnknown), 21);
   std::vector<std::string_view> names;
   for (const Verdict verdict : kVerdicts) {

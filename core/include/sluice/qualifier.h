@@ -39,7 +39,7 @@ struct QualifyRequest {
 };
 
 // `order`: with Admitted the admitted id (the first one where the question was repeated), with AlreadyOrdered
-// the user's order, else none. `fresh` is true only where this very call took stock.
+// the user's newest live order, else none. `fresh` is true only where this very call took stock.
 struct Decision {
   Verdict verdict = Verdict::Unavailable;
   OrderId order;

@@ -20,6 +20,7 @@ enum class Verdict : std::uint8_t {
   Insufficient = 9,  // fewer left than wanted
   Busy = 10,         // a cap was reached (journal, queue, requests in flight); no stock taken
   KeyReused = 11,    // the idempotency key was used before with another quantity
+  OverLimit = 12,    // more pieces in one request than the limit; who has a live order is AlreadyOrdered
 
   // Given by the engine, never by the script:
   Unavailable =
@@ -31,10 +32,10 @@ enum class Verdict : std::uint8_t {
 [[nodiscard]] std::string_view verdictName(Verdict verdict) noexcept;
 
 // Every verdict once, in the order of its number; for metrics and tables.
-inline constexpr Verdict kVerdicts[] = {Verdict::Admitted,       Verdict::NotFound,      Verdict::Frozen,
-                                        Verdict::AlreadyOrdered, Verdict::Paused,        Verdict::NotStarted,
-                                        Verdict::Ended,          Verdict::NotEligible,   Verdict::SoldOut,
-                                        Verdict::Insufficient,   Verdict::Busy,          Verdict::KeyReused,
-                                        Verdict::Unavailable,    Verdict::OutcomeUnknown};
+inline constexpr Verdict kVerdicts[] = {
+    Verdict::Admitted,  Verdict::NotFound,     Verdict::Frozen,        Verdict::AlreadyOrdered,
+    Verdict::Paused,    Verdict::NotStarted,   Verdict::Ended,         Verdict::NotEligible,
+    Verdict::SoldOut,   Verdict::Insufficient, Verdict::Busy,          Verdict::KeyReused,
+    Verdict::OverLimit, Verdict::Unavailable,  Verdict::OutcomeUnknown};
 
 }  // namespace sluice

@@ -48,7 +48,7 @@ std::optional<Decision> readDecision(std::string_view word, const QualifyRequest
   const std::size_t colon = word.find(':');
   const auto number =
       word.substr(0, colon) == "0" ? std::optional<std::int64_t>(0) : parsePositive(word.substr(0, colon));
-  if (!number || *number > static_cast<std::int64_t>(Verdict::KeyReused)) return std::nullopt;
+  if (!number || *number > static_cast<std::int64_t>(Verdict::OverLimit)) return std::nullopt;
   const auto verdict = static_cast<Verdict>(*number);
   if (colon == std::string_view::npos) {
     const bool fresh = verdict == Verdict::Admitted;

@@ -93,14 +93,14 @@ local function firstAnswer(order, user, quantity, question)
   return ADMITTED .. ':' .. firstOrder
 end
 
--- The refusal because of what the user has already, or nil.
+-- The refusal because of the user's limit, or nil: who has a live order learns which, whatever he wants now.
 local function overLimit(user, wanted)
   if held[user] and not pieces[user] then
     pieces[user], newest[user] = sumHolds(held[user])
     if not pieces[user] then return FROZEN end
   end
   if (pieces[user] or 0) + wanted <= v.limit then return nil end
-  return newest[user] and (ALREADY_ORDERED .. ':' .. newest[user]) or ALREADY_ORDERED
+  return newest[user] and (ALREADY_ORDERED .. ':' .. newest[user]) or OVER_LIMIT
 end
 
 local function take(order, user, quantity, wanted, question)
