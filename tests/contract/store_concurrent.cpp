@@ -29,7 +29,7 @@ void inThreads(int count, const std::function<void(int)>& work) {
   }
 }
 
-TEST_P(StoreContract, StockNeverFallsBelowZeroUnderManyBuyers) {
+TEST_P(StoreContract, S23_StockNeverFallsBelowZeroUnderManyBuyers) {
   const VoucherId id = sell(100, 3);
   std::atomic<std::int64_t> sold{0};
   inThreads(8, [&](int thread) {
@@ -116,7 +116,7 @@ TEST_P(StoreContract, PayCancelAndExpiryHaveOneWinner) {
   EXPECT_EQ(voucher(id).remaining, kOrders - live);
 }
 
-TEST_P(StoreContract, OverlappingBatchesFromManyWorkersStoreEachOrderOnce) {
+TEST_P(StoreContract, S12_OverlappingBatchesFromManyWorkersStoreEachOrderOnce) {
   const VoucherId first = sell(10000);
   const VoucherId second = sell(10000);
   const auto other = openStore();  // a second store object, as another process would have
@@ -144,7 +144,7 @@ TEST_P(StoreContract, OverlappingBatchesFromManyWorkersStoreEachOrderOnce) {
   EXPECT_EQ(totals(first).rows + totals(second).rows, 200);
 }
 
-TEST_P(StoreContract, NoReaderEverSeesPartOfABatch) {
+TEST_P(StoreContract, S22_NoReaderEverSeesPartOfABatch) {
   constexpr int kBatch = 20;
   const VoucherId id = sell(10000);
   std::atomic<bool> done{false};
@@ -185,7 +185,7 @@ TEST_P(StoreContract, CancelAndPersistOfTheSameOrderEndWithOneRowAndNoLeak) {
   EXPECT_EQ(voucher(id).remaining, 100);
 }
 
-TEST_P(StoreContract, ManyThreadsUseEveryCallWithoutHarm) {
+TEST_P(StoreContract, S30_ManyThreadsUseEveryCallWithoutHarm) {
   const VoucherId id = sell(100000, 5);
   const auto lease = store().leaseProcess("many", std::chrono::minutes(1), now_, soon()).value();
   inThreads(32, [&](int thread) {

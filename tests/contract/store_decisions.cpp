@@ -14,7 +14,7 @@ std::vector<PersistOutcome> times(std::size_t count, const PersistOutcome& outco
   return {count, outcome};
 }
 
-TEST_P(StoreContract, StoresALiveRowWithEveryFact) {
+TEST_P(StoreContract, R1_StoresALiveRowWithEveryFact) {
   const VoucherId id = sell(10, 3);
   EXPECT_EQ(persist(admission(7, 42, id, 3)), kStored);
   const Order stored = row(7);
@@ -32,7 +32,7 @@ TEST_P(StoreContract, StoresALiveRowWithEveryFact) {
   EXPECT_EQ(voucher(id).remaining, 7);
 }
 
-TEST_P(StoreContract, ARefusalIsARowWithItsReasonAndNoStock) {
+TEST_P(StoreContract, R1_ARefusalIsARowWithItsReasonAndNoStock) {
   const VoucherId id = sell(1);
   EXPECT_EQ(persist({admission(1, 1, id), admission(2, 2, id)}), (std::vector{kStored, kNoStock}));
   const Order refused = row(2);
@@ -44,7 +44,7 @@ TEST_P(StoreContract, ARefusalIsARowWithItsReasonAndNoStock) {
   EXPECT_EQ(totals(id).rows, 2);
 }
 
-TEST_P(StoreContract, TheSameBatchThreeTimesIsDecidedOnce) {
+TEST_P(StoreContract, S05_TheSameBatchThreeTimesIsDecidedOnce) {
   const VoucherId id = sell(100);
   std::vector<Admission> batch;
   for (int k = 1; k <= 50; ++k) {
@@ -58,7 +58,7 @@ TEST_P(StoreContract, TheSameBatchThreeTimesIsDecidedOnce) {
   EXPECT_EQ(voucher(id).remaining, 50);
 }
 
-TEST_P(StoreContract, ABatchWithKnownNewAndRepeatedOrdersAnswersEachExactly) {
+TEST_P(StoreContract, S06_ABatchWithKnownNewAndRepeatedOrdersAnswersEachExactly) {
   const VoucherId id = sell(1000);
   std::vector<Admission> known;
   for (int k = 1; k <= 30; ++k) {
@@ -79,7 +79,7 @@ TEST_P(StoreContract, ABatchWithKnownNewAndRepeatedOrdersAnswersEachExactly) {
   EXPECT_EQ(voucher(id).remaining, 900);
 }
 
-TEST_P(StoreContract, OfDuplicatesInABatchTheFirstDecides) {
+TEST_P(StoreContract, S06_OfDuplicatesInABatchTheFirstDecides) {
   const VoucherId id = sell(1);
   EXPECT_EQ(
       persist({admission(1, 1, id), admission(1, 1, id), admission(2, 2, id), admission(2, 2, id)}),
@@ -87,7 +87,7 @@ TEST_P(StoreContract, OfDuplicatesInABatchTheFirstDecides) {
                    PersistOutcome{PersistKind::Already, OrderStatus::Rejected, DeadReason::NoStock, false}}));
 }
 
-TEST_P(StoreContract, TheSameIdWithOtherContentIsAConflictAndChangesNothing) {
+TEST_P(StoreContract, S07_TheSameIdWithOtherContentIsAConflictAndChangesNothing) {
   const VoucherId id = sell(10, 5);
   const VoucherId other = sell(10, 5);
   persist(admission(1, 1, id, 2));
@@ -113,7 +113,7 @@ TEST_P(StoreContract, AnUnknownVoucherIsReportedAndLeavesTheOthersAlone) {
   EXPECT_EQ(persist(admission(2, 2, VoucherId(999))).kind, PersistKind::UnknownVoucher);
 }
 
-TEST_P(StoreContract, ASecondOrderOverTheLimitIsRejectedNotMistakenForTheFirst) {
+TEST_P(StoreContract, S08_ASecondOrderOverTheLimitIsRejectedNotMistakenForTheFirst) {
   const VoucherId id = sell(10);
   EXPECT_EQ(persist(admission(1, 1, id)), kStored);
   EXPECT_EQ(persist(admission(2, 1, id)), kOverLimit);
@@ -122,7 +122,7 @@ TEST_P(StoreContract, ASecondOrderOverTheLimitIsRejectedNotMistakenForTheFirst) 
   EXPECT_EQ(voucher(id).remaining, 9);
 }
 
-TEST_P(StoreContract, TheLimitCountsPiecesOverLiveOrders) {
+TEST_P(StoreContract, S08_TheLimitCountsPiecesOverLiveOrders) {
   const VoucherId id = sell(100, 5);
   EXPECT_EQ(persist({admission(1, 1, id, 2), admission(2, 1, id, 2), admission(3, 1, id, 2),
                      admission(4, 1, id, 1), admission(5, 1, id, 1)}),
@@ -159,7 +159,7 @@ TEST_P(StoreContract, MixedVouchersInOneBatchAreKeptApart) {
   }
 }
 
-TEST_P(StoreContract, RejectedStaysRejectedAfterSomebodyElseGivesBack) {
+TEST_P(StoreContract, R1_RejectedStaysRejectedAfterSomebodyElseGivesBack) {
   const VoucherId id = sell(1);
   EXPECT_EQ(persist({admission(1, 1, id), admission(2, 2, id)}), (std::vector{kStored, kNoStock}));
   ASSERT_TRUE(cancel(admission(1, 1, id)).changed);
@@ -170,7 +170,7 @@ TEST_P(StoreContract, RejectedStaysRejectedAfterSomebodyElseGivesBack) {
   EXPECT_EQ(persist(admission(3, 2, id)), kStored) << "a new order of the same user may have the piece";
 }
 
-TEST_P(StoreContract, EveryBatchSizeUpToTheLargestIsTaken) {
+TEST_P(StoreContract, S04_EveryBatchSizeUpToTheLargestIsTaken) {
   const VoucherId id = sell(100000);
   std::int64_t order = 0;
   for (const std::size_t size : {std::size_t{1}, std::size_t{2}, std::size_t{63}, limits::kReceiveBatchMax}) {
@@ -184,7 +184,7 @@ TEST_P(StoreContract, EveryBatchSizeUpToTheLargestIsTaken) {
   EXPECT_EQ(totals(id).rows, order);
 }
 
-TEST_P(StoreContract, WrongBatchesAreRefusedWhole) {
+TEST_P(StoreContract, S04_WrongBatchesAreRefusedWhole) {
   const VoucherId id = sell(1000);
   const std::vector<Admission> tooMany(limits::kReceiveBatchMax + 1, admission(1, 1, id));
   const std::vector<std::vector<Admission>> wrongs = {{},
@@ -202,7 +202,7 @@ TEST_P(StoreContract, WrongBatchesAreRefusedWhole) {
   EXPECT_FALSE(hasRow(1));
 }
 
-TEST_P(StoreContract, ThreeDifferentBatchesInARowAreStoredExactlyAsSent) {
+TEST_P(StoreContract, S11_ThreeDifferentBatchesInARowAreStoredExactlyAsSent) {
   const VoucherId id = sell(10000, 3);
   for (int batch = 0; batch < 3; ++batch) {
     std::vector<Admission> admissions;
@@ -219,7 +219,7 @@ TEST_P(StoreContract, ThreeDifferentBatchesInARowAreStoredExactlyAsSent) {
   EXPECT_EQ(totals(id).rows, 40 + 30 + 20);
 }
 
-TEST_P(StoreContract, LargestIdsAndOddTimesAreKeptExactly) {
+TEST_P(StoreContract, S25_LargestIdsAndOddTimesAreKeptExactly) {
   const VoucherId id =
       store().createVoucher(VoucherId(9223372036854775807), settingsOf(10, 1), soon()).value().id;
   const std::vector<std::int64_t> numbers = {9223372036854775807, 9007199254740993, 4611686018427387905};

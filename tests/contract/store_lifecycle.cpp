@@ -61,7 +61,7 @@ TEST_P(StoreContract, AfterACancelTheUserMayOrderAgain) {
   EXPECT_EQ(totals(id).rows, 4);
 }
 
-TEST_P(StoreContract, CancellingWhatIsStillQueuedLeavesADeadRowAndNoGhost) {
+TEST_P(StoreContract, R3_CancellingWhatIsStillQueuedLeavesADeadRowAndNoGhost) {
   const VoucherId id = sell(5);
   const Change cancelled = cancel(admission(1, 1, id));
   EXPECT_TRUE(cancelled.changed);
@@ -76,7 +76,7 @@ TEST_P(StoreContract, CancellingWhatIsStillQueuedLeavesADeadRowAndNoGhost) {
   EXPECT_EQ(voucher(id).remaining, 4);
 }
 
-TEST_P(StoreContract, ADroppedDeadLetterLeavesADeadRow) {
+TEST_P(StoreContract, R3_ADroppedDeadLetterLeavesADeadRow) {
   const VoucherId id = sell(5);
   EXPECT_EQ(cancel(admission(1, 1, id), DeadReason::DeadLetter).order.reason, DeadReason::DeadLetter);
   EXPECT_EQ(row(1).reason, DeadReason::DeadLetter);
@@ -147,7 +147,7 @@ TEST_P(StoreContract, ExpiryCancelsWhatIsUnpaidAfterItsTime) {
   EXPECT_EQ(voucher(other).remaining, 10);
 }
 
-TEST_P(StoreContract, TheDeadAreListedOldestFirstUntilTheirHoldIsReleased) {
+TEST_P(StoreContract, R2_TheDeadAreListedOldestFirstUntilTheirHoldIsReleased) {
   const VoucherId id = sell(3);
   persist({admission(1, 1, id), admission(2, 2, id), admission(3, 3, id), admission(4, 4, id)});
   now_ += minutes(1);

@@ -105,7 +105,7 @@ TEST_P(StoreContract, OddProcessNamesAreRefused) {
   }
 }
 
-TEST_P(StoreContract, MigratingAgainChangesNothingAndKeepsWhatIsThere) {
+TEST_P(StoreContract, S01_MigratingAgainChangesNothingAndKeepsWhatIsThere) {
   const VoucherId id = sell(3);
   persist(admission(1, 1, id));
   EXPECT_TRUE(store().migrate(soon()));

@@ -39,7 +39,7 @@ TEST_P(StoreContract, ANewVoucherTakesTheNextIdAndNeverAnothersPlace) {
   EXPECT_EQ(store().findVoucher(VoucherId(2), soon()).value(), std::nullopt);
 }
 
-TEST_P(StoreContract, UnsoundSettingsAreRefusedNotBent) {
+TEST_P(StoreContract, S10_UnsoundSettingsAreRefusedNotBent) {
   VoucherSettings wrong = settingsOf(-1, 0);
   wrong.title = std::string("cut\0here", 8);
   EXPECT_EQ(store().createVoucher(VoucherId(), wrong, soon()).error().code, ErrorCode::InvalidArgument);
@@ -53,7 +53,7 @@ TEST_P(StoreContract, UnsoundSettingsAreRefusedNotBent) {
   EXPECT_THAT(store().listVouchers(VoucherId(), 10, soon()).value(), IsEmpty());
 }
 
-TEST_P(StoreContract, TextIsKeptToTheByte) {
+TEST_P(StoreContract, S26_TextIsKeptToTheByte) {
   const std::vector<std::string> titles = {"四人晚餐 🍜 \xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x8D\xB3",
                                            "'; DROP TABLE orders; --",
                                            "\"quoted\" \\ :name ? $1 %s",
@@ -240,7 +240,7 @@ TEST_P(StoreContract, RecentOrdersAreThoseChangedShortlyBeforeTheNewestChange) {
   EXPECT_THAT(recent({newest, OrderId(10)}, 2), IsEmpty());
 }
 
-TEST_P(StoreContract, TotalsSumUpEachVoucher) {
+TEST_P(StoreContract, S15_TotalsSumUpEachVoucher) {
   const VoucherId id = sell(5, 3);
   const VoucherId empty = sell(7);
   persist({admission(1, 1, id, 3), admission(2, 2, id, 2), admission(3, 3, id, 1)});

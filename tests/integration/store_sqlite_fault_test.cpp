@@ -52,7 +52,7 @@ VoucherTotals totalsOf(OrderStore& store) {
   return sums;
 }
 
-TEST(SqliteFaults, ALockOfAnotherProgramEndsAtTheDeadlineAndUndoesNothing) {
+TEST(SqliteFaults, S13_ALockOfAnotherProgramEndsAtTheDeadlineAndUndoesNothing) {
   SqliteWorld world;
   const auto store = world.open();
   const VoucherId id = sell(*store, 100);
@@ -84,7 +84,7 @@ TEST(SqliteFaults, TheOptionBusyBoundsTheWaitBelowTheDeadline) {
   EXPECT_TRUE(store->persist(batchOf(1, 1, id), kNow, kPayBy, soon()));
 }
 
-TEST(SqliteFaults, AThreadWaitsForTheWriterOfItsOwnProcessOnlyUntilItsDeadline) {
+TEST(SqliteFaults, S21_AThreadWaitsForTheWriterOfItsOwnProcessOnlyUntilItsDeadline) {
   SqliteWorld world;
   const auto store = world.open();
   const VoucherId id = sell(*store, 100);
@@ -200,7 +200,7 @@ TEST(SqliteFaults, ADamagedFileIsRefused) {
   EXPECT_THAT(refused.error().text, HasSubstr("damaged"));
 }
 
-TEST(SqliteFaults, AMissingFileIsNotCreatedByStarting) {
+TEST(SqliteFaults, S20_AMissingFileIsNotCreatedByStarting) {
   SqliteWorld world;
   const Status refused = world.make()->start(soon());
   EXPECT_EQ(refused.error().code, ErrorCode::Misconfigured);
@@ -220,7 +220,7 @@ int persistUnprivileged(SqliteWorld& world, VoucherId id) {
   return refused.error().text.find("read-only") == std::string::npos ? 15 : 0;
 }
 
-TEST(SqliteFaults, AReadOnlyFilePausesWritingAndKeepsReading) {
+TEST(SqliteFaults, S28_AReadOnlyFilePausesWritingAndKeepsReading) {
   SqliteWorld world;
   VoucherId id;
   {
@@ -265,7 +265,7 @@ int persistUntilFull(SqliteWorld& world, VoucherId id) {
              : 15;
 }
 
-TEST(SqliteFaults, AFullDiskPausesAndLosesNothing) {
+TEST(SqliteFaults, S28_AFullDiskPausesAndLosesNothing) {
   SqliteWorld world;
   VoucherId id;
   {
@@ -386,7 +386,7 @@ class StumblingDialect final : public sqlite::SqliteDialect {
   const bool committed_;
 };
 
-TEST(SqliteFaults, ALostRaceIsRepeatedAsAWholeAndThenGivenUp) {
+TEST(SqliteFaults, S13_ALostRaceIsRepeatedAsAWholeAndThenGivenUp) {
   for (const int times : {3, 1000}) {
     SqliteWorld world;
     const VoucherId id = sell(*world.open(), 100);
@@ -403,7 +403,7 @@ TEST(SqliteFaults, ALostRaceIsRepeatedAsAWholeAndThenGivenUp) {
   }
 }
 
-TEST(SqliteFaults, ALostAnswerToCommitIsSaidAndRepeatingIsSafe) {
+TEST(SqliteFaults, S18_ALostAnswerToCommitIsSaidAndRepeatingIsSafe) {
   for (const bool committed : {true, false}) {
     SqliteWorld world;
     const VoucherId id = sell(*world.open(), 100);
