@@ -33,9 +33,9 @@ wrong_store(doubles_in_a_batch IN common/sql/decide.cpp CAUGHT_BY S06
 wrong_store(no_transaction IN common/sql/transactions.cpp BASE concurrent CAUGHT_BY S22
   FROM [=[    dialect_.begin(**lease, use);]=] TO [=[]=])
 wrong_store(release_forgotten IN common/sql/sql_orders.cpp CAUGHT_BY R4
-  FROM [=["WHERE released_at IS NULL AND status >= 3 ORDER BY]=] TO [=["WHERE released_at IS NULL AND status >= 4 ORDER BY]=])
+  FROM [=[<< dialect_->unreleased() <<]=] TO [=[<< "released_at IS NULL AND status >= 4 ORDER BY updated_at, id" <<]=])
 wrong_store(the_living_released IN common/sql/sql_orders.cpp CAUGHT_BY R2
-  FROM [=["WHERE released_at IS NULL AND status >= 3 ORDER BY]=] TO [=["WHERE released_at IS NULL ORDER BY]=])
+  FROM [=[<< dialect_->unreleased() <<]=] TO [=[<< "released_at IS NULL ORDER BY updated_at, id" <<]=])
 wrong_store(cancel_without_row IN common/sql/sql_orders.cpp CAUGHT_BY R3
   FROM [=[    if (!row) return Change{insertCancelled(session, request, now), true};]=]
   TO [=[    if (!row) return noSuchOrder(admission.order);]=])

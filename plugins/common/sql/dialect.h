@@ -34,8 +34,9 @@ enum class Stage : std::uint8_t { Begin, Work, Commit };
 
 struct Failure {
   Error error;
-  bool repeat = false;  // the whole transaction may be tried again at once: deadlock, serialization, lost
-                        // race for a key
+  bool repeat = false;          // the whole transaction may be tried again at once: deadlock, serialization,
+                                // lost race for a key, a connection that had died while it was idle
+  bool connectionLost = false;  // the session is of no use any more, and those as old as it are suspect
 };
 
 class Dialect {
@@ -69,6 +70,11 @@ class Dialect {
   // Behind a SELECT: locks the rows it reads until the transaction ends. Empty where begin() locks
   // everything.
   [[nodiscard]] virtual std::string_view lockRows() const noexcept = 0;
+  // Condition and order of the dead rows whose hold is not released yet, oldest first, as an index of this
+  // database serves them.
+  [[nodiscard]] virtual std::string_view unreleased() const noexcept {
+    return "released_at IS NULL AND status >= 3 ORDER BY updated_at, id";
+  }
 
   // The steps of the schema, the ledger's own table (sluice_schema) first in step 1.
   [[nodiscard]] virtual std::span<const Migration> migrations() const noexcept = 0;

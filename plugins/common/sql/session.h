@@ -18,6 +18,8 @@ struct Session {
 
   soci::session soci;
   Deadline deadline{SteadyTime::max()};
+  int socket = -1;                   // of the connection to a server; for the watchdog
+  std::int64_t lockWaitSeconds = 0;  // as the server was told last, where a dialect has to tell it
 };
 
 enum class Use : std::uint8_t {

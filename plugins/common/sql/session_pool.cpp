@@ -45,6 +45,16 @@ void SessionPool::giveBack(std::unique_ptr<Session> session) noexcept {
   changed_.notify_all();
 }
 
+void SessionPool::dropIdle() noexcept {
+  std::vector<std::unique_ptr<Session>> old;
+  old.reserve(size_);
+  const std::lock_guard lock(mutex_);
+  for (auto& session : idle_) {
+    old.push_back(std::move(session));
+  }
+  idle_.clear();  // keeps its room
+}
+
 void SessionPool::close() noexcept {
   std::unique_lock lock(mutex_);
   closed_ = true;

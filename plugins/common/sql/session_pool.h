@@ -51,6 +51,8 @@ class SessionPool {
 
   // Unavailable where none came free in time, Stopped after close(); else what opening answers or throws.
   [[nodiscard]] Result<Lease> lease(Deadline deadline);
+  // Closes the sessions that nobody uses now.
+  void dropIdle() noexcept;
   void close() noexcept;
 
  private:

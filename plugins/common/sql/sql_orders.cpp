@@ -175,9 +175,8 @@ Result<std::size_t> SqlStore::expire(UtcTime now, std::size_t max, Deadline dead
 Result<std::vector<Order>> SqlStore::unreleased(std::size_t max, Deadline deadline) {
   if (const auto fault = faultOfPage(max)) return {ErrorCode::InvalidArgument, "list unreleased: " + *fault};
   return answer(Use::Read, "list unreleased", deadline, [&](Session& session) -> Result<std::vector<Order>> {
-    return selectOrders(session,
-                        Text("WHERE released_at IS NULL AND status >= 3 ORDER BY updated_at, id LIMIT ")
-                            << static_cast<std::int64_t>(max));
+    return selectOrders(
+        session, Text("WHERE ") << dialect_->unreleased() << " LIMIT " << static_cast<std::int64_t>(max));
   });
 }
 

@@ -19,7 +19,7 @@ std::int64_t execute(Session& session, const Text& text, std::initializer_list<s
     statement.exchange(soci::use(value));
   }
   statement.alloc();
-  statement.prepare(text.str());
+  statement.prepare(text.str(), kOnce);
   statement.define_and_bind();
   statement.execute(true);
   return statement.get_affected_rows();

@@ -59,6 +59,9 @@ class Text {
   std::string text_;
 };
 
+// Not prepared on the server first: every statement runs once, and preparing would cost two more round trips.
+inline constexpr auto kOnce = soci::details::st_one_time_query;
+
 // Runs a statement without rows; answers how many rows it matched. `texts` are bound in order to its :names.
 std::int64_t execute(Session& session, const Text& text, std::initializer_list<std::string_view> texts = {});
 
@@ -79,7 +82,7 @@ class Rows {
       statement_.exchange(soci::use(value));
     }
     statement_.alloc();
-    statement_.prepare(text.str());
+    statement_.prepare(text.str(), kOnce);
     statement_.define_and_bind();
     statement_.execute(false);
   }

@@ -30,32 +30,45 @@ Status Transactions::run(SessionPool& pool, Use use, Deadline deadline, const Bo
 
 std::optional<Failure> Transactions::attempt(SessionPool& pool, Use use, Deadline deadline,
                                              const Body& body) {
-  Stage stage = Stage::Begin;
   std::optional<SessionPool::Lease> lease;
-  std::optional<Failure> failure;
   try {
     auto leased = pool.lease(deadline);
     if (!leased) return Failure{leased.error()};
     lease.emplace(std::move(leased).take());
-    dialect_.begin(**lease, use);
-    stage = Stage::Work;
-    if (const Status done = body(**lease); !done) {
-      failure = Failure{done.error()};
-    } else {
-      stage = Stage::Commit;
-      dialect_.commit(**lease);
-    }
   } catch (...) {
-    failure = caught(stage);
+    return caught(Stage::Begin);
   }
-  if (failure && lease) undo(*lease);
+  std::optional<Failure> failure;
+  bool keep = true;
+  {
+    const Watchdog::Watch watch(watchdog_, (**lease).socket, deadline);
+    failure = work(**lease, use, body);
+    if (failure) keep = !failure->connectionLost && dialect_.rollback(**lease);
+  }
+  if (!keep) lease->discard();
+  if (failure && failure->connectionLost) pool.dropIdle();
   return failure;
+}
+
+std::optional<Failure> Transactions::work(Session& session, Use use, const Body& body) {
+  Stage stage = Stage::Begin;
+  try {
+    dialect_.begin(session, use);
+    stage = Stage::Work;
+    if (const Status done = body(session); !done) return Failure{done.error()};
+    stage = Stage::Commit;
+    dialect_.commit(session);
+    return std::nullopt;
+  } catch (...) {
+    return caught(stage);
+  }
 }
 
 Status Transactions::outside(SessionPool& pool, Deadline deadline, const Body& body) {
   try {
     auto lease = pool.lease(deadline);
     if (!lease) return lease.error();
+    const Watchdog::Watch watch(watchdog_, (*lease.value()).socket, deadline);
     return body(*lease.value());
   } catch (...) {
     return caught(Stage::Begin).error;
@@ -70,10 +83,6 @@ Failure Transactions::caught(Stage stage) const {
   } catch (const std::exception& error) {
     return {{ErrorCode::Internal, std::string("unexpected: ") + error.what()}, false};
   }
-}
-
-void Transactions::undo(SessionPool::Lease& lease) noexcept {
-  if (!dialect_.rollback(*lease)) lease.discard();
 }
 
 }  // namespace sluice::sql

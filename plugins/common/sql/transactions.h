@@ -14,6 +14,7 @@
 
 #include "dialect.h"
 #include "session_pool.h"
+#include "watchdog.h"
 
 namespace sluice::sql {
 
@@ -36,10 +37,11 @@ class Transactions {
                                                const Body& body);
   // Of the exception being handled; to be called in a catch block.
   [[nodiscard]] Failure caught(Stage stage) const;
-  void undo(SessionPool::Lease& lease) noexcept;
+  [[nodiscard]] std::optional<Failure> work(Session& session, Use use, const Body& body);
 
   Dialect& dialect_;
   Random& random_;
+  Watchdog watchdog_;
 };
 
 }  // namespace sluice::sql
