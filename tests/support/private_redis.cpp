@@ -63,11 +63,12 @@ void PrivateRedis::start() {
 
 void PrivateRedis::kill() {
   server_->signal(SIGKILL);
+  frozen_.reset();
   static_cast<void>(server_->wait(Deadline::in(milliseconds(10000))));
 }
 
-void PrivateRedis::freeze() { server_->signal(SIGSTOP); }
-void PrivateRedis::resume() { server_->signal(SIGCONT); }
+void PrivateRedis::freeze() { frozen_ = std::make_unique<FrozenProcesses>(std::vector<pid_t>{pid()}); }
+void PrivateRedis::resume() { frozen_.reset(); }
 
 RedisReply PrivateRedis::command(const std::vector<std::string>& args) {
   const Deadline deadline = Deadline::in(milliseconds(10000));

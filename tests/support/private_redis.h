@@ -10,6 +10,7 @@
 #include "sluice/child_process.h"
 #include "sluice/redis.h"
 
+#include "support/frozen_processes.h"
 #include "support/temp_folder.h"
 
 namespace sluice::test {
@@ -38,8 +39,8 @@ class PrivateRedis {
 
   void kill();    // SIGKILL, reaped
   void start();   // again, with the same folder, socket, port and arguments; returns when it answers
-  void freeze();  // SIGSTOP
-  void resume();  // SIGCONT
+  void freeze();  // stopped, until resume() or the end of the test
+  void resume();
   void restart() {
     kill();
     start();
@@ -50,6 +51,7 @@ class PrivateRedis {
   std::vector<std::string> extra_;
   std::uint16_t port_ = 0;
   std::unique_ptr<ChildProcess> server_;
+  std::unique_ptr<FrozenProcesses> frozen_;
 };
 
 }  // namespace sluice::test

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/places.h"
+#include "support/program.h"
 
 namespace sluice::test {
 
@@ -76,12 +77,26 @@ void ServerProcess::start(const Sets& more) {
 
 void ServerProcess::kill() {
   process_->signal(SIGKILL);
+  frozen_.reset();
   static_cast<void>(process_->wait(Deadline::in(milliseconds(10000))));
 }
 
 int ServerProcess::terminate() { return process_->end(milliseconds(30000)); }
-void ServerProcess::freeze() { process_->signal(SIGSTOP); }
-void ServerProcess::resume() { process_->signal(SIGCONT); }
+void ServerProcess::freeze() { frozen_ = std::make_unique<FrozenProcesses>(std::vector<pid_t>{pid()}); }
+void ServerProcess::resume() { frozen_.reset(); }
+std::vector<pid_t> ServerProcess::family() const {
+  // Its folder stands in the command line of each of them, and of no other process.
+  return processesWith(folder_.path() + "/data");
+}
+
+void ServerProcess::killFamily() {
+  for (const pid_t member : family()) {
+    ::kill(member, SIGKILL);
+  }
+  kill();
+}
+
+void ServerProcess::freezeFamily() { frozen_ = std::make_unique<FrozenProcesses>(family()); }
 std::string ServerProcess::log() const { return fileText(folder_.file("server.log")); }
 void ServerProcess::nap() { std::this_thread::sleep_for(milliseconds(20)); }
 

@@ -9,6 +9,7 @@
 
 #include "sluice/child_process.h"
 
+#include "support/frozen_processes.h"
 #include "support/http_client.h"
 #include "support/temp_folder.h"
 
@@ -30,8 +31,12 @@ class ServerProcess {
   void start(const Sets& more = {});
   void kill();      // SIGKILL, reaped
   int terminate();  // SIGTERM; answers the exit code
-  void freeze();
+  void freeze();    // stopped, until resume() or the end of the test
   void resume();
+  // The server and what it has started, which is its embedded Redis: all at one blow.
+  [[nodiscard]] std::vector<pid_t> family() const;
+  void killFamily();
+  void freezeFamily();
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] pid_t pid() const noexcept { return process_ ? process_->pid() : 0; }
@@ -69,6 +74,7 @@ class ServerProcess {
   TempFolder folder_;
   Sets sets_;
   std::unique_ptr<ChildProcess> process_;
+  std::unique_ptr<FrozenProcesses> frozen_;
   std::uint16_t port_ = 0;
 };
 
