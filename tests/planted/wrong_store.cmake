@@ -11,13 +11,13 @@ endfunction()
 wrong_store(stock_below_zero IN common/sql/decide.cpp BASE concurrent CAUGHT_BY S23
   FROM [=[voucher.remaining < admission.quantity]=] TO [=[voucher.remaining < 0]=])
 wrong_store(stock_not_deducted IN common/sql/sql_persist.cpp BASE concurrent CAUGHT_BY S23
-  FROM [=[    if (changed != 1)
-      return {ErrorCode::Internal, "the stock of voucher " + voucher.text() + " moved under its lock"};]=] TO [=[]=])
+  FROM [=[  for (const auto& [voucher, pieces] : taken) {]=] TO [=[  for (const auto& [voucher, pieces] : taken) {
+    continue;]=])
 wrong_store(no_limit IN common/sql/decide.cpp CAUGHT_BY S08
   FROM [=[holding.pieces + admission.quantity > voucher.limitPerUser]=] TO [=[false]=])
 wrong_store(one_mark_for_all_users IN common/sql/decide.cpp CAUGHT_BY S06
   FROM [=[facts_.holdings[{admission.voucher, admission.user}]]=] TO [=[facts_.holdings[{admission.voucher, UserId(1)}]]=])
-wrong_store(second_decision IN common/sql/sql_persist.cpp CAUGHT_BY S05
+wrong_store(the_dead_decided_again IN common/sql/sql_persist.cpp CAUGHT_BY R5
   FROM [=[    facts.rows.emplace(row.id, row);]=] TO [=[    if (isLive(row.status)) facts.rows.emplace(row.id, row);]=])
 wrong_store(rejected_then_stored IN common/sql/decide.cpp CAUGHT_BY R1
   FROM [=[    if (const auto row = facts_.rows.find(admission.order); row != facts_.rows.end()) {]=]
@@ -30,8 +30,11 @@ wrong_store(other_content_is_the_same IN common/sql/decide.cpp CAUGHT_BY S07
   TO [=[  return row.id == admission.order;]=])
 wrong_store(doubles_in_a_batch IN common/sql/decide.cpp CAUGHT_BY S06
   FROM [=[    Order& seen = facts_.rows[row.admission->order];]=] TO [=[    Order seen;]=])
-wrong_store(no_transaction IN common/sql/transactions.cpp BASE concurrent CAUGHT_BY S22
-  FROM [=[    dialect_.begin(**lease, use);]=] TO [=[]=])
+wrong_store(two_transactions IN common/sql/sql_persist.cpp BASE concurrent CAUGHT_BY S22
+  FROM [=[                  if (const Status taken = takePieces(session, decision.taken); !taken) return taken.error();]=]
+  TO [=[                  session.soci.commit();
+                  execute(session, Text("BEGIN IMMEDIATE"));
+                  if (const Status taken = takePieces(session, decision.taken); !taken) return taken.error();]=])
 wrong_store(release_forgotten IN common/sql/sql_orders.cpp CAUGHT_BY R4
   FROM [=[<< dialect_->unreleased() <<]=] TO [=[<< "released_at IS NULL AND status >= 4 ORDER BY updated_at, id" <<]=])
 wrong_store(the_living_released IN common/sql/sql_orders.cpp CAUGHT_BY R2
@@ -52,4 +55,4 @@ wrong_store(errors_tell_values IN store_sqlite/sqlite_error.cpp BASE contract CA
   FROM [=[      return unavailable("the database is read-only: " + text);]=]
   TO [=[      return unavailable("INSERT INTO orders VALUES (7, 4242): " + text);]=])
 wrong_store(leases_lost IN common/sql/session_pool.cpp BASE concurrent CAUGHT_BY S30
-  FROM [=[    --out_;]=] TO [=[    if (out_ % 7 != 6) --out_;]=])
+  FROM [=[    --out_;]=] TO [=[    if (out_ != 3) --out_;]=])
