@@ -57,6 +57,6 @@ function(sluice_contract_test)
   sluice_test(NAME ${ARG_NAME} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${ARG_NAME} PRIVATE sluice_contract_matrix)
   set_tests_properties(${ARG_NAME} PROPERTIES FIXTURES_SETUP contracts
-    ENVIRONMENT "SLUICE_MATRIX_FILE=${CMAKE_BINARY_DIR}/matrix/${ARG_CONTRACT}.${ARG_PLUGIN}.${ARG_NAME}.txt")
+    ENVIRONMENT "SLUICETEST_MATRIX_FILE=${CMAKE_BINARY_DIR}/matrix/${ARG_CONTRACT}.${ARG_PLUGIN}.${ARG_NAME}.txt")
   set_property(GLOBAL APPEND PROPERTY SLUICE_CONTRACT_PLUGINS "${ARG_CONTRACT}:${ARG_PLUGIN}")
 endfunction()

@@ -40,7 +40,7 @@ class MatrixListener final : public testing::EmptyTestEventListener {
 };
 
 const bool kListening = [] {
-  const char* file = std::getenv("SLUICE_MATRIX_FILE");
+  const char* file = std::getenv("SLUICETEST_MATRIX_FILE");
   if (file == nullptr) return false;
   testing::UnitTest::GetInstance()->listeners().Append(new MatrixListener(file));
   return true;

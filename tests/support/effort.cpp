@@ -16,16 +16,16 @@ std::string environment(const char* name) {
 
 double timeScale() {
   static const double scale = [] {
-    const std::string text = environment("SLUICE_TEST_TIME_SCALE");
+    const std::string text = environment("SLUICETEST_TIME_SCALE");
     return text.empty() ? 1.0 : std::stod(text);
   }();
   return scale;
 }
 
 std::uint64_t chooseSeed() {
-  const std::string text = environment("SLUICE_TEST_SEED");
+  const std::string text = environment("SLUICETEST_SEED");
   const std::uint64_t seed = text.empty() ? std::random_device()() : std::stoull(text);
-  std::cout << "seed " << seed << ", to repeat: SLUICE_TEST_SEED=" << seed << '\n';
+  std::cout << "seed " << seed << ", to repeat: SLUICETEST_SEED=" << seed << '\n';
   return seed;
 }
 
@@ -36,7 +36,7 @@ milliseconds scaled(milliseconds time) {
 }
 
 bool isCampaign() {
-  static const bool campaign = environment("SLUICE_CAMPAIGN") == "1";
+  static const bool campaign = environment("SLUICETEST_CAMPAIGN") == "1";
   return campaign;
 }
 

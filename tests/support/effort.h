@@ -1,8 +1,9 @@
 // How long and how much: the one time factor, the seed, and whether this run is a campaign.
+// (The names do not begin with SLUICE_: the program takes those for its configuration.)
 //
-//   SLUICE_TEST_TIME_SCALE   leases, delays and limits of the tests grow by this factor (default 1)
-//   SLUICE_TEST_SEED         chance of the tests; without it a new one for each program, printed
-//   SLUICE_CAMPAIGN          1: full sizes (a million messages, every variant) instead of CI's slice
+//   SLUICETEST_TIME_SCALE   leases, delays and limits of the tests grow by this factor (default 1)
+//   SLUICETEST_SEED         chance of the tests; without it a new one for each program, printed
+//   SLUICETEST_CAMPAIGN          1: full sizes (a million messages, every variant) instead of CI's slice
 #pragma once
 
 #include <cstdint>
