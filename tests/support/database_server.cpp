@@ -204,6 +204,8 @@ std::vector<std::string> PrivateMariadb::serverCommand() const {
           "--socket=" + socketPath(),
           "--pid-file=" + folder_.file("s.pid"),
           "--innodb-flush-log-at-trx-commit=2",
+          "--innodb-flush-method=nosync",
+          "--sync-frm=0",
           "--character-set-server=latin1",
           "--default-time-zone=-07:00"};
 }

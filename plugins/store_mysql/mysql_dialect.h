@@ -1,0 +1,50 @@
+// MysqlDialect: what MySQL and MariaDB do in their own way, in words that both of them know.
+//
+// Writers:  transactions at READ COMMITTED that lock their vouchers' rows, in id order.
+// Readers:  REPEATABLE READ, READ ONLY, with a consistent snapshot.
+// Limits:   a lock is waited for as long as the deadline allows, in whole seconds; whatever lasts longer is
+//           cut off by the watchdog, because the two servers have no common word for a statement's time-out.
+#pragma once
+
+#include <string>
+
+#include "dialect.h"
+
+namespace sluice::mysql {
+
+struct MysqlOptions {
+  std::string connect;  // SOCI's connection string, with the password
+  std::string dbname;
+  std::size_t writers = 4;
+  std::size_t readers = 4;
+};
+
+class MysqlDialect : public sql::Dialect {
+ public:
+  explicit MysqlDialect(MysqlOptions options) : options_(std::move(options)) {}
+
+  const char* name() const noexcept override { return "store_mysql"; }
+  std::size_t sessions(sql::Use use) const noexcept override {
+    if (use == sql::Use::Migrate) return 1;
+    return use == sql::Use::Read ? options_.readers : options_.writers;
+  }
+  Status prepare(Deadline) override { return {}; }
+  Result<std::unique_ptr<sql::Session>> open(sql::Use use, Deadline deadline) override;
+  Status adopt(sql::Session&) override { return {}; }
+  void begin(sql::Session& session, sql::Use use) override;
+  void commit(sql::Session& session) override;
+  bool rollback(sql::Session& session) noexcept override;
+  sql::Failure translate(const soci::soci_error& error, sql::Stage stage) const override;
+  std::string_view lockRows() const noexcept override { return " FOR UPDATE"; }
+  std::string_view unreleased() const noexcept override {
+    return "owed_since IS NOT NULL ORDER BY owed_since, id";
+  }
+  std::span<const sql::Migration> migrations() const noexcept override;
+  std::vector<std::string> tables(sql::Session& session) override;
+  std::string durability(sql::Session& session) override;
+
+ private:
+  const MysqlOptions options_;
+};
+
+}  // namespace sluice::mysql

@@ -1,0 +1,102 @@
+// store_mysql: orders in MySQL or MariaDB; its descriptor, options and factory.
+#include "sluice/plugin.h"
+
+#include "mysql_dialect.h"
+#include "sql_store.h"
+
+namespace {
+
+using sluice::ErrorCode;
+using sluice::kPluginAbi;
+using sluice::kPluginMagic;
+using sluice::OptionMap;
+using sluice::OptionSpec;
+using sluice::OptionType;
+using sluice::OrderStore;
+using sluice::PluginDescriptor;
+using sluice::PluginKind;
+using sluice::Result;
+using sluice::StoreContext;
+
+constexpr OptionSpec kOptions[] = {
+    {"host", OptionType::Text, "127.0.0.1", "..255", false, "Name or address of the server."},
+    {"port", OptionType::Integer, "3306", "1..65535", false, "Port of the server."},
+    {"unix_socket", OptionType::Path, "", "..107", false,
+     "The server's socket; replaces host and port, and is faster on the same machine."},
+    {"dbname", OptionType::Text, "sluice", "..64", false,
+     "The database; it must exist and belong to Sluice alone."},
+    {"user", OptionType::Text, "sluice", "..80", false,
+     "The user; needs to create tables for migrating, else only to read and write them."},
+    {"password", OptionType::Text, "", "..1024", true, "Password of that user; empty: none."},
+    {"sslca", OptionType::Path, "", "..1024", false,
+     "Certificates to trust; switches TLS on. The client library of Debian 12 does not check the server's "
+     "name: over an open network use a tunnel."},
+    {"sslcert", OptionType::Path, "", "..1024", false, "Our own certificate, where the server wants one."},
+    {"sslkey", OptionType::Path, "", "..1024", false, "Its key."},
+    {"connect_timeout", OptionType::Duration, "5s", "1s..1m", false,
+     "Longest time for opening a connection; whole seconds."},
+    {"writers", OptionType::Integer, "4", "1..64", false,
+     "Connections for transactions that change something, opened as needed; at least fulfilment.workers."},
+    {"readers", OptionType::Integer, "4", "1..64", false, "Connections for reading, opened as needed."},
+};
+
+// A value of SOCI's connection string: in single quotes, with those inside marked.
+std::string quoted(const std::string& value) {
+  std::string text = "'";
+  for (const char c : value) {
+    if (c == '\'' || c == '\\') text += '\\';
+    text += c;
+  }
+  return text + "'";
+}
+
+std::string connectString(const OptionMap& options) {
+  // Never SOCI's reconnect: the library would connect again within a transaction and say nothing.
+  std::string text = "charset='utf8mb4'";
+  for (const char* key : {"dbname", "user", "password", "unix_socket", "sslca", "sslcert", "sslkey"}) {
+    if (!options.text(key).empty()) text += " " + std::string(key) + "=" + quoted(options.text(key));
+  }
+  if (options.text("unix_socket").empty()) {
+    text += " host=" + quoted(options.text("host")) + " port=" + std::to_string(options.integer("port"));
+  }
+  return text + " connect_timeout=" + std::to_string(options.duration("connect_timeout").count() / 1000);
+}
+
+Result<std::unique_ptr<OrderStore>> makeStore(const StoreContext& context) noexcept {
+  try {
+    if (context.options.text("host") == "localhost" && context.options.text("unix_socket").empty()) {
+      return {
+          ErrorCode::Misconfigured,
+          "store.mysql.host = localhost: the client library takes that for a socket in a place of its own; "
+          "set store.mysql.unix_socket, or host = 127.0.0.1"};
+    }
+    sluice::mysql::MysqlOptions options;
+    options.connect = connectString(context.options);
+    options.dbname = context.options.text("dbname");
+    options.writers = static_cast<std::size_t>(context.options.integer("writers"));
+    options.readers = static_cast<std::size_t>(context.options.integer("readers"));
+    return Result<std::unique_ptr<OrderStore>>(std::make_unique<sluice::sql::SqlStore>(
+        std::make_unique<sluice::mysql::MysqlDialect>(std::move(options)), context.log, context.clock,
+        context.random));
+  } catch (const std::exception& error) {
+    return {ErrorCode::Internal, std::string("store_mysql: ") + error.what()};
+  }
+}
+
+constexpr PluginDescriptor kDescriptor = {
+    .magic = kPluginMagic,
+    .abi = kPluginAbi,
+    .kind = PluginKind::Store,
+    .buildTag = SLUICE_BUILD_TAG,
+    .name = "mysql",
+    .version = SLUICE_VERSION,
+    .summary = "MySQL 8 or MariaDB 10.11 (tested on MariaDB); many workers and machines on one database",
+    .options = std::data(kOptions),
+    .optionCount = std::size(kOptions),
+    .makeQueue = nullptr,
+    .makeStore = makeStore,
+};
+
+}  // namespace
+
+SLUICE_PLUGIN(kDescriptor)
