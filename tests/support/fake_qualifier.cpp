@@ -27,8 +27,12 @@ Status FakeQualifier::start(Deadline) {
 }
 
 void FakeQualifier::stop() noexcept {
-  const std::lock_guard lock(mutex_);
-  stopped_ = true;
+  faults.note("stop");
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  faults.unblock();
 }
 
 Result<QualifierHealth> FakeQualifier::probe(Deadline) {
@@ -44,6 +48,7 @@ Result<QualifierHealth> FakeQualifier::probe(Deadline) {
 }
 
 void FakeQualifier::trust(const std::string& identity) {
+  faults.note("trust");
   const std::lock_guard lock(mutex_);
   trusted_ = identity;
 }
@@ -115,6 +120,7 @@ Decision FakeQualifier::decideOne(Sale& sale, const QualifyRequest& request, Utc
   if (journalOn_ && journal_.size() >= journalMax_) return {Verdict::Busy, OrderId(), false};
   const Hold hold{request.user, request.order, request.quantity};
   holds.push_back(hold);
+  admitted_.insert(hold.order);
   sale.stock -= request.quantity;
   sale.held += request.quantity;
   if (!request.idempotencyKey.empty()) sale.keys[{request.user, std::string(request.idempotencyKey)}] = hold;
@@ -210,22 +216,29 @@ Result<SyncOutcome> FakeQualifier::sync(const Voucher& voucher, Deadline) {
   });
 }
 
+VoucherSnapshot FakeQualifier::snapshotOf(VoucherId voucher) const {
+  VoucherSnapshot seen;
+  const auto found = sales_.find(voucher);
+  if (found == sales_.end()) return seen;
+  const Sale& sale = found->second;
+  seen.loaded = true;
+  seen.version = sale.voucher.version;
+  seen.allocated = sale.voucher.settings.allocated;
+  seen.stock = sale.stock;
+  seen.held = sale.held;
+  seen.state = sale.voucher.settings.state;
+  seen.holders = std::count_if(sale.holds.begin(), sale.holds.end(),
+                               [](const auto& entry) { return !entry.second.empty(); });
+  return seen;
+}
+
 Result<VoucherSnapshot> FakeQualifier::snapshot(VoucherId voucher, Deadline) {
-  return call("snapshot", [&]() -> Result<VoucherSnapshot> {
-    VoucherSnapshot seen;
-    const auto found = sales_.find(voucher);
-    if (found == sales_.end()) return seen;
-    const Sale& sale = found->second;
-    seen.loaded = true;
-    seen.version = sale.voucher.version;
-    seen.allocated = sale.voucher.settings.allocated;
-    seen.stock = sale.stock;
-    seen.held = sale.held;
-    seen.state = sale.voucher.settings.state;
-    seen.holders = std::count_if(sale.holds.begin(), sale.holds.end(),
-                                 [](const auto& entry) { return !entry.second.empty(); });
-    return seen;
-  });
+  return call("snapshot", [&]() -> Result<VoucherSnapshot> { return snapshotOf(voucher); });
+}
+
+VoucherSnapshot FakeQualifier::peek(VoucherId voucher) const {
+  const std::lock_guard lock(mutex_);
+  return snapshotOf(voucher);
 }
 
 Result<std::vector<Hold>> FakeQualifier::holdsOf(VoucherId voucher, UserId user, Deadline) {
@@ -333,9 +346,79 @@ void FakeQualifier::forgetHold(VoucherId voucher, UserId user) {
   sale.holds.erase(user);
 }
 
+void FakeQualifier::forgetHold(VoucherId voucher, OrderId order) {
+  const std::lock_guard lock(mutex_);
+  Sale& sale = sales_.at(voucher);
+  for (auto& [user, holds] : sale.holds) {
+    const auto hold =
+        std::find_if(holds.begin(), holds.end(), [&](const Hold& held) { return held.order == order; });
+    if (hold == holds.end()) continue;
+    sale.stock += hold->quantity;
+    sale.held -= hold->quantity;
+    holds.erase(hold);
+    return;
+  }
+}
+
+void FakeQualifier::rememberHold(VoucherId voucher, const Hold& hold) {
+  const std::lock_guard lock(mutex_);
+  Sale& sale = sales_.at(voucher);
+  sale.holds[hold.user].push_back(hold);
+  sale.stock -= hold.quantity;
+  sale.held += hold.quantity;
+}
+
 void FakeQualifier::setStock(VoucherId voucher, std::int64_t stock) {
   const std::lock_guard lock(mutex_);
   sales_.at(voucher).stock = stock;
+}
+
+void FakeQualifier::reopen() {
+  const std::lock_guard lock(mutex_);
+  started_ = stopped_ = false;
+  trusted_.clear();
+}
+
+std::string FakeQualifier::brokenLaws() const {
+  const std::lock_guard lock(mutex_);
+  std::string broken;
+  for (const auto& [id, sale] : sales_) {
+    const auto add = [&broken, id = id](bool wrong, const std::string& law) {
+      if (wrong) broken += law + " in Redis: voucher " + id.text() + "\n";
+    };
+    std::int64_t pieces = 0;
+    std::set<OrderId> orders;
+    for (const auto& [user, holds] : sale.holds) {
+      std::int64_t ofUser = 0;
+      for (const Hold& hold : holds) {
+        ofUser += hold.quantity;
+        add(!orders.insert(hold.order).second, "CONSERVE_REDIS: order held twice");
+      }
+      pieces += ofUser;
+      add(ofUser > sale.voucher.settings.limitPerUser, "ONE_PER_USER");
+    }
+    const std::int64_t allocated = sale.voucher.settings.allocated;
+    add(sale.stock + sale.held != allocated, "CONSERVE_REDIS: stock + held is not allocated");
+    add(sale.held != pieces, "CONSERVE_REDIS: held is not the sum of the holds");
+    add(sale.stock < 0 || sale.held < 0, "NEVER_NEGATIVE");
+  }
+  return broken;
+}
+
+std::vector<Hold> FakeQualifier::holds(VoucherId voucher) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Hold> all;
+  const auto sale = sales_.find(voucher);
+  if (sale == sales_.end()) return all;
+  for (const auto& [user, holds] : sale->second.holds) {
+    all.insert(all.end(), holds.begin(), holds.end());
+  }
+  return all;
+}
+
+std::set<OrderId> FakeQualifier::admittedEver() const {
+  const std::lock_guard lock(mutex_);
+  return admitted_;
 }
 
 void FakeQualifier::appendJournal(const Admission& admission) {

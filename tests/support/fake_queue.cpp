@@ -35,6 +35,7 @@ Result<std::size_t> FakeQueue::reserve(std::size_t wanted) {
 }
 
 void FakeQueue::unreserve(std::size_t places) noexcept {
+  faults.note("unreserve");
   const std::lock_guard lock(mutex_);
   reserved_ -= std::min(reserved_, places);
 }
@@ -102,7 +103,7 @@ Result<std::vector<Delivery>> FakeQueue::receive(std::size_t slot, std::size_t m
       if (draining_) return std::vector<Delivery>();
       pullJournal();
       std::vector<Delivery> batch = takeDue(slot, max);
-      if (!batch.empty() || deadline.passed()) return batch;
+      if (!batch.empty() || !patient_ || deadline.passed()) return batch;
       // In slices: the journal and a manual clock change without a notice.
       changed_.wait_until(lock, std::min(deadline.at(), Deadline::in(milliseconds(2)).at()));
     }
@@ -182,9 +183,13 @@ Result<std::size_t> FakeQueue::drain(Deadline) {
 }
 
 void FakeQueue::close() noexcept {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  changed_.notify_all();
+  faults.note("close");
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    changed_.notify_all();
+  }
+  faults.unblock();
 }
 
 Result<QueueStats> FakeQueue::stats(Deadline) {
@@ -253,6 +258,22 @@ void FakeQueue::abandon() {
   ++epoch_;
   (void)handBack();
   changed_.notify_all();
+}
+
+void FakeQueue::reopen() {
+  const std::lock_guard lock(mutex_);
+  started_ = closed_ = draining_ = false;
+  reserved_ = 0;
+  ++epoch_;
+  (void)handBack();
+  if (options_.traits.durable) return;
+  ready_.clear();
+  dead_.clear();
+}
+
+void FakeQueue::setPatient(bool patient) {
+  const std::lock_guard lock(mutex_);
+  patient_ = patient;
 }
 
 void FakeQueue::injectUndecodable(const std::string& bytes) {

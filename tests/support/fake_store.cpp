@@ -27,8 +27,12 @@ Status FakeStore::migrate(Deadline) {
 }
 
 void FakeStore::close() noexcept {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
+  faults.note("close");
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  faults.unblock();
 }
 
 Result<std::string> FakeStore::durability(Deadline) {
@@ -117,6 +121,7 @@ Order& FakeStore::insert(const Admission& admission, OrderStatus status, DeadRea
   row.reason = reason;
   row.admittedAt = admission.admittedAt;
   row.storedAt = row.updatedAt = now;
+  lives_[row.id].push_back(status);
   return orders_[row.id] = row;
 }
 
@@ -172,6 +177,7 @@ Result<std::vector<PersistOutcome>> FakeStore::persist(std::span<const Admission
 void FakeStore::die(Order& row, OrderStatus status, DeadReason reason, UtcTime now) {
   vouchers_.at(row.voucher).remaining += row.quantity;
   row.status = status;
+  lives_[row.id].push_back(status);
   row.reason = reason;
   row.updatedAt = now;
   row.payBy.reset();
@@ -181,6 +187,7 @@ Change FakeStore::change(Order& row, OrderStatus from, OrderStatus to, DeadReaso
   if (row.status != from) return {row, false};
   if (isLive(to)) {
     row.status = to;
+    lives_[row.id].push_back(to);
     row.updatedAt = now;
     row.payBy.reset();
   } else {

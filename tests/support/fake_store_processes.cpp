@@ -57,13 +57,20 @@ Status FakeStore::endProcess(const ProcessLease& lease, UtcTime now, std::span<c
 }
 
 Result<std::vector<ProcessLease>> FakeStore::listProcesses(Deadline) {
-  return call("listProcesses", [&]() -> Result<std::vector<ProcessLease>> {
-    std::vector<ProcessLease> leases;
-    for (const auto& [number, lease] : processes_) {
-      leases.push_back(lease);
-    }
-    return leases;
-  });
+  return call("listProcesses", [&]() -> Result<std::vector<ProcessLease>> { return listLeases(); });
+}
+
+std::vector<ProcessLease> FakeStore::listLeases() const {
+  std::vector<ProcessLease> leases;
+  for (const auto& [number, lease] : processes_) {
+    leases.push_back(lease);
+  }
+  return leases;
+}
+
+std::vector<ProcessLease> FakeStore::leases() const {
+  const std::lock_guard lock(mutex_);
+  return listLeases();
 }
 
 VoucherTotals FakeStore::totalsOf(const Voucher& voucher) const {
@@ -99,9 +106,39 @@ Result<std::vector<VoucherTotals>> FakeStore::totals(VoucherId after, std::size_
   });
 }
 
-void FakeStore::poison(OrderId order) {
+void FakeStore::poison(OrderId order, bool poisoned) {
   const std::lock_guard lock(mutex_);
-  poisoned_.insert(order);
+  if (poisoned) {
+    poisoned_.insert(order);
+  } else {
+    poisoned_.erase(order);
+  }
+}
+
+void FakeStore::overwrite(OrderId order, OrderStatus status) {
+  const std::lock_guard lock(mutex_);
+  orders_.at(order).status = status;
+  lives_[order].push_back(status);
+}
+
+void FakeStore::reopen() {
+  const std::lock_guard lock(mutex_);
+  started_ = closed_ = false;
+}
+
+std::map<OrderId, Order> FakeStore::rows() const {
+  const std::lock_guard lock(mutex_);
+  return orders_;
+}
+
+bool FakeStore::knows(VoucherId voucher) const {
+  const std::lock_guard lock(mutex_);
+  return vouchers_.contains(voucher);
+}
+
+std::map<OrderId, std::vector<OrderStatus>> FakeStore::lives() const {
+  const std::lock_guard lock(mutex_);
+  return lives_;
 }
 
 void FakeStore::stealLease(std::int32_t number, UtcTime now) {

@@ -3,14 +3,14 @@
 
 namespace sluice::test {
 
-namespace {
-
 FakeQueueOptions journalQueue(FakeQualifier& qualifier) {
   FakeQueueOptions options;
   options.traits.readsJournal = true;
   options.journal = &qualifier;
   return options;
 }
+
+namespace {
 
 void startAll(Fakes& fakes) {
   (void)fakes.store.start(soon());
@@ -59,16 +59,12 @@ Decision Fakes::ask(VoucherId voucher, OrderId order, UserId user, std::int32_t 
   return decision;
 }
 
-std::string Fakes::brokenLaws(VoucherId voucher) {
-  std::string broken = store.brokenLaws();
-  const auto snapshot = qualifier.snapshot(voucher, soon());
-  if (!snapshot) return broken;
-  const VoucherSnapshot& seen = snapshot.value();
-  if (seen.loaded && !seen.conserved()) {
-    broken += "CONSERVE_REDIS: stock " + std::to_string(seen.stock) + " + held " + std::to_string(seen.held) +
-              " is not allocated " + std::to_string(seen.allocated) + "\n";
-  }
-  return broken;
+std::string Fakes::brokenLaws() const { return store.brokenLaws() + qualifier.brokenLaws(); }
+
+void Fakes::reopen() {
+  qualifier.reopen();
+  store.reopen();
+  queue.reopen();
 }
 
 }  // namespace sluice::test

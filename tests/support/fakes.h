@@ -30,7 +30,7 @@ namespace sluice::test {
 
 class FakeQualifier final : public Qualifier {
  public:
-  Faults faults;
+  Faults faults{qualifierCalls()};
 
   [[nodiscard]] Status start(Deadline deadline) override;
   void stop() noexcept override;
@@ -62,7 +62,16 @@ class FakeQualifier final : public Qualifier {
   void restart(bool keepsData);                     // another identity, not trusted until trust() names it
   void flushAll();                                  // FLUSHALL: same identity, no keys
   void forgetHold(VoucherId voucher, UserId user);  // as if Redis had lost its last seconds
-  void setStock(VoucherId voucher, std::int64_t stock);  // breaks conservation
+  void forgetHold(VoucherId voucher, OrderId order);
+  void rememberHold(VoucherId voucher, const Hold& hold);  // as if Redis had lost its release
+  void setStock(VoucherId voucher, std::int64_t stock);    // breaks conservation
+  void reopen();                                           // another process' object for the same server
+  // Every law that the counters and holds break, one a line; empty when all hold.
+  [[nodiscard]] std::string brokenLaws() const;
+  [[nodiscard]] std::vector<Hold> holds(VoucherId voucher) const;
+  [[nodiscard]] VoucherSnapshot peek(VoucherId voucher) const;  // snapshot() without its failures
+  // Every order that was admitted freshly, ever.
+  [[nodiscard]] std::set<OrderId> admittedEver() const;
   // What a queue that reads the journal does; no scripted failure applies.
   void appendJournal(const Admission& admission);
   [[nodiscard]] std::vector<std::pair<std::uint64_t, Admission>> journalAfter(std::uint64_t entry) const;
@@ -83,6 +92,7 @@ class FakeQualifier final : public Qualifier {
   static std::optional<Decision> repeated(const Sale& sale, const QualifyRequest& request);
   static std::optional<Verdict> refusal(const Sale& sale, const QualifyRequest& request, UtcTime now);
   void append(const Admission& admission);
+  [[nodiscard]] VoucherSnapshot snapshotOf(VoucherId voucher) const;
   template <typename Work>
   auto call(std::string_view name, Work work) -> decltype(work());
 
@@ -100,6 +110,7 @@ class FakeQualifier final : public Qualifier {
   std::uint64_t lastEntry_ = 0;
   std::uint64_t journalEpoch_ = 1;
   std::uint64_t releases_ = 0;
+  std::set<OrderId> admitted_;
   QualifierStats stats_;
 };
 
@@ -112,7 +123,7 @@ struct FakeQueueOptions {
 
 class FakeQueue final : public OrderQueue {
  public:
-  Faults faults;
+  Faults faults{queueCalls()};
   explicit FakeQueue(const Clock& clock, FakeQueueOptions options = {}) : clock_(clock), options_(options) {}
 
   [[nodiscard]] const QueueTraits& traits() const noexcept override { return options_.traits; }
@@ -140,6 +151,8 @@ class FakeQueue final : public OrderQueue {
   // What tests do behind its back.
   void abandon();  // the holder died: what was delivered comes again, old tokens are stale
   void injectUndecodable(const std::string& bytes);  // dead-lettered, as a plugin does
+  void reopen();  // another process' object for the same server; what only this one held is gone
+  void setPatient(bool patient);  // false: receive does not wait, so that a simulation costs no time
   [[nodiscard]] std::size_t reserved() const;
 
  private:
@@ -166,6 +179,7 @@ class FakeQueue final : public OrderQueue {
   bool started_ = false;
   bool draining_ = false;
   bool closed_ = false;
+  bool patient_ = true;
   std::size_t reserved_ = 0;
   std::deque<Message> ready_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::size_t, Message>>
@@ -181,7 +195,7 @@ class FakeQueue final : public OrderQueue {
 
 class FakeStore final : public OrderStore {
  public:
-  Faults faults;
+  Faults faults{storeCalls()};
 
   [[nodiscard]] Status start(Deadline deadline) override;
   [[nodiscard]] Status migrate(Deadline deadline) override;
@@ -232,11 +246,19 @@ class FakeStore final : public OrderStore {
   // What tests do behind its back.
   void setSchema(bool migrated) {
     migrated_ = migrated;
-  }                            // false: start() answers Misconfigured until migrate()
-  void poison(OrderId order);  // a persist that has this order in its batch answers Internal
+  }  // false: start() answers Misconfigured until migrate()
+  void poison(OrderId order,
+              bool poisoned = true);  // a persist with this order in its batch answers Internal
+  void overwrite(OrderId order, OrderStatus status);  // breaks whatever law stands against it
   void stealLease(std::int32_t number, UtcTime now);  // another holder took the number
   // Every law of the header that the rows break, one a line; empty when all hold.
   [[nodiscard]] std::string brokenLaws() const;
+  void reopen();  // another process' object for the same database
+  [[nodiscard]] std::map<OrderId, Order> rows() const;
+  [[nodiscard]] bool knows(VoucherId voucher) const;
+  [[nodiscard]] std::vector<ProcessLease> leases() const;  // listProcesses() without its failures
+  // Every status that each row has had, in order.
+  [[nodiscard]] std::map<OrderId, std::vector<OrderStatus>> lives() const;
 
  private:
   PersistOutcome persistOne(const Admission& admission, UtcTime now, UtcTime payBy);
@@ -246,6 +268,7 @@ class FakeStore final : public OrderStore {
   std::int64_t livePieces(VoucherId voucher, UserId user) const;
   VoucherTotals totalsOf(const Voucher& voucher) const;
   void record(const ProcessLease& lease, std::span<const AdmissionCount> counts);
+  [[nodiscard]] std::vector<ProcessLease> listLeases() const;
   template <typename Work>
   auto call(std::string_view name, Work work) -> decltype(work()) {
     return faults.run(name, [&]() -> decltype(work()) {
@@ -263,11 +286,15 @@ class FakeStore final : public OrderStore {
   std::map<VoucherId, Voucher> vouchers_;
   std::map<VoucherId, std::set<UserId>> eligible_;
   std::map<OrderId, Order> orders_;
+  std::map<OrderId, std::vector<OrderStatus>> lives_;
   std::set<OrderId> poisoned_;
   std::map<std::int32_t, ProcessLease> processes_;
   std::uint64_t lastLease_ = 0;
   std::map<std::pair<std::string, VoucherId>, std::int64_t> admitted_;  // by lease token
 };
+
+// A queue that reads the journal, as queue_stream does.
+[[nodiscard]] FakeQueueOptions journalQueue(FakeQualifier& qualifier);
 
 // All three together, started, with a manual clock.
 struct Fakes {
@@ -286,8 +313,12 @@ struct Fakes {
   Voucher sell(std::int64_t allocated, std::int32_t limitPerUser = 1);
   // Asks the qualifier for one order; publishes what was admitted where the queue does not read the journal.
   Decision ask(VoucherId voucher, OrderId order, UserId user, std::int32_t quantity = 1);
-  // DESIGN section 11 "always", of store and qualifier; one broken law a line, empty when all hold.
-  [[nodiscard]] std::string brokenLaws(VoucherId voucher);
+  // What always holds (docs/guarantees.md), of store and qualifier; one broken law a line, empty when all
+  // hold. Laws that need a memory are in laws.h.
+  [[nodiscard]] std::string brokenLaws() const;
+  // Another process on the same servers: all three are unstarted, what the former one had in hand comes
+  // again.
+  void reopen();
 };
 
 [[nodiscard]] inline Deadline soon() noexcept { return Deadline::in(milliseconds(5000)); }

@@ -12,7 +12,7 @@ class FaultyQualifier final : public Qualifier {
  public:
   explicit FaultyQualifier(Qualifier& real) : real_(real) {}
 
-  Faults faults;
+  Faults faults{qualifierCalls()};
 
   [[nodiscard]] Status start(Deadline deadline) override;
   void stop() noexcept override;

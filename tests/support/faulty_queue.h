@@ -17,7 +17,7 @@ class FaultyQueue final : public OrderQueue {
  public:
   explicit FaultyQueue(OrderQueue& real) : real_(real) {}
 
-  Faults faults;
+  Faults faults{queueCalls()};
   // From now on each delivery comes twice, with the same token: what a queue may do that promises "at least
   // once".
   void deliverTwice() { twice_ = true; }

@@ -15,7 +15,7 @@ class FaultyStore final : public OrderStore {
  public:
   explicit FaultyStore(OrderStore& real) : real_(real) {}
 
-  Faults faults;
+  Faults faults{storeCalls()};
   // A persist that has an order of this user in its batch answers Internal, and stores nothing.
   void poison(UserId user);
 

@@ -25,6 +25,7 @@ class SeededRandom final : public Random {
  public:
   explicit SeededRandom(std::uint64_t seed) noexcept : state_(seed) {}
   [[nodiscard]] std::uint64_t next() noexcept override;
+  void reseed(std::uint64_t seed) noexcept { state_ = seed; }
 
  private:
   std::atomic<std::uint64_t> state_;

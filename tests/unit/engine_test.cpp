@@ -81,7 +81,7 @@ TEST_F(EngineTest, AnOrderGoesAllTheWay) {
   EXPECT_EQ(stats.stored, 1U);
   EXPECT_EQ(stats.verdicts[0], 1U);
   EXPECT_EQ(stats.batchSizes.count, 1U);
-  EXPECT_EQ(fakes_.brokenLaws(voucher_), "");
+  EXPECT_EQ(fakes_.brokenLaws(), "");
 }
 
 TEST_F(EngineTest, AdmissionsAreCountedInTheStore) {

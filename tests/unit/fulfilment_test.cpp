@@ -18,7 +18,7 @@ class FulfilmentTest : public ::testing::Test {
   // One round; every law must hold after it, whatever failed.
   milliseconds step() {
     const milliseconds rest = fulfilment_->step(milliseconds(0));
-    EXPECT_EQ(fakes_.brokenLaws(voucher_), "");
+    EXPECT_EQ(fakes_.brokenLaws(), "");
     return rest;
   }
   // Rounds over so much manual time.

@@ -3,6 +3,7 @@
 
 #include "sluice/operations.h"
 
+#include "lifecycle/recovery.h"
 #include "support/sale.h"
 
 namespace sluice {
@@ -14,11 +15,6 @@ using test::soon;
 
 constexpr UserId kAnn(1);
 constexpr UserId kBob(2);
-
-constexpr ErrorCode kEveryCode[] = {
-    ErrorCode::InvalidArgument, ErrorCode::NotFound,    ErrorCode::Conflict,       ErrorCode::Unsupported,
-    ErrorCode::Overloaded,      ErrorCode::Unavailable, ErrorCode::OutcomeUnknown, ErrorCode::Corrupt,
-    ErrorCode::Misconfigured,   ErrorCode::Stopped,     ErrorCode::Internal};
 
 TEST(FindOrder, QueuedFromTheHoldThenStoredFromTheRow) {
   Sale sale;
@@ -78,7 +74,7 @@ TEST(FindOrder, SeesTheRowOfAnOrderThatWasStoredAndReleasedBetweenTheTwoLooks) {
 }
 
 TEST(FindOrder, PassesOnEveryFailureAndNeverCallsItNotFound) {
-  for (const ErrorCode code : kEveryCode) {
+  for (const ErrorCode code : test::kErrorCodes) {
     for (const std::size_t look : {0U, 1U}) {
       Sale sale;
       std::size_t seen = 0;
@@ -185,7 +181,7 @@ TEST(CancelOrder, OfAnotherUserIsNotFoundAndChangesNothing) {
 }
 
 TEST(CancelOrder, WithRedisAwayLeavesTheReleaseToTheOutbox) {
-  for (const ErrorCode code : kEveryCode) {
+  for (const ErrorCode code : test::kErrorCodes) {
     Sale sale;
     const OrderId order = sale.buy(kAnn);
     sale.fakes.qualifier.faults.next("release", code);
@@ -243,7 +239,7 @@ TEST(PayOrder, IsRefusedWhileQueuedAndWhenDead) {
   const auto late = orders.pay(order, kAnn, soon());
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, ErrorCode::Conflict);
-  for (const ErrorCode code : kEveryCode) {
+  for (const ErrorCode code : test::kErrorCodes) {
     sale.fakes.store.faults.next("pay", code);
     EXPECT_EQ(orders.pay(order, kAnn, soon()).error().code, code);
     sale.fakes.store.faults.next("findOrder", code);
@@ -311,7 +307,7 @@ TEST(ReleaseStep, AMarkThatFailsIsMadeNextTimeWithoutASecondRelease) {
 }
 
 TEST(ReleaseStep, AnswersEveryFailureWhereNothingWasMarked) {
-  for (const ErrorCode code : kEveryCode) {
+  for (const ErrorCode code : test::kErrorCodes) {
     Sale sale;
     cancelOnly(sale, sale.buy(kAnn));
     sale.fakes.store.faults.next("unreleased", code);
@@ -367,7 +363,7 @@ TEST(RecoverHolds, BringsBackLostHoldsAndReleasesDeadOnesAgain) {
   EXPECT_EQ(report.value().holdsRestored, 2U);
   EXPECT_EQ(report.value().holdsReleased, 1U);
   EXPECT_EQ(sale.redis().held, 1500);
-  EXPECT_EQ(sale.fakes.brokenLaws(sale.voucher), "");
+  EXPECT_EQ(sale.fakes.brokenLaws(), "");
   const auto again = recoverHolds(sale.parts(), kWindow, soon());
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(again.value().holdsRestored + again.value().holdsReleased, 0U);
@@ -389,7 +385,7 @@ TEST(RecoverHolds, ReleasesWhatDiedBetweenReadingItsRowAndRestoringItsHold) {
 }
 
 TEST(RecoverHolds, SkipsADamagedVoucherAndAnswersEveryOtherFailure) {
-  for (const ErrorCode code : kEveryCode) {
+  for (const ErrorCode code : test::kErrorCodes) {
     for (const char* call : {"snapshot", "release", "restore"}) {
       Sale sale;
       cancelOnly(sale, sale.buy(kAnn));
@@ -424,6 +420,78 @@ TEST(RecoverHolds, LeavesAVoucherThatIsNotInRedisToItsLoad) {
   ASSERT_TRUE(report.ok()) << report.error().text;
   EXPECT_EQ(report.value().rowsSeen, 1U);
   EXPECT_EQ(sale.fakes.qualifier.faults.calls("restore"), 0U);
+}
+
+// A sale of `orders` stored orders, a millisecond apart.
+void fill(Sale& sale, std::int64_t orders) {
+  for (std::int64_t user = 1; user <= orders; ++user) {
+    sale.buy(UserId(user));
+    sale.fakes.clock.advance(milliseconds(1));
+  }
+}
+
+TEST(Recovery, GoesOnWhereItStoppedSoThatItEndsWithAnyNumberOfRows) {
+  Sale sale(4000);
+  fill(sale, 3500);
+  for (const std::int64_t user : {7, 1700, 3499}) {
+    sale.fakes.qualifier.forgetHold(sale.voucher, UserId(user));
+  }
+  lifecycle::Recovery recovery(sale.parts());
+  int attempts = 0;
+  // Each attempt gets one page further.
+  for (Status done(ErrorCode::Unavailable, "not begun"); !done; ++attempts) {
+    ASSERT_LT(attempts, 10);
+    sale.fakes.store.faults.heal();
+    sale.fakes.store.faults.next("recentOrders", ErrorCode::Unavailable, FaultMoment::Before, 1, 1);
+    done = recovery.goOn("server", kWindow, soon());
+  }
+  EXPECT_EQ(attempts, 5);
+  EXPECT_EQ(recovery.report().rowsSeen, 3500U);
+  EXPECT_EQ(recovery.report().holdsRestored, 3U);
+  EXPECT_EQ(sale.redis().held, 3500);
+}
+
+TEST(Recovery, PassesNoRowOverWhileRowsGoOnChanging) {
+  Sale sale(4000);
+  fill(sale, 2500);
+  sale.fakes.qualifier.forgetHold(sale.voucher, UserId(1500));
+  sale.fakes.store.faults.next("recentOrders", ErrorCode::Unavailable, FaultMoment::Before, 1, 1);
+  lifecycle::Recovery recovery(sale.parts());
+  EXPECT_FALSE(recovery.goOn("server", kWindow, soon()));
+  sale.fakes.clock.advance(kWindow * 2);
+  sale.buy(UserId(3000));
+  EXPECT_TRUE(recovery.goOn("server", kWindow, soon()));
+  EXPECT_EQ(sale.holdsOf(UserId(1500)), 1U);
+}
+
+TEST(Recovery, BeginsAnewWithAnotherServer) {
+  Sale sale;
+  fill(sale, 5);
+  lifecycle::Recovery recovery(sale.parts());
+  EXPECT_TRUE(recovery.goOn("one", kWindow, soon()));
+  sale.fakes.qualifier.forgetHold(sale.voucher, UserId(3));
+  EXPECT_TRUE(recovery.goOn("another", kWindow, soon()));
+  EXPECT_EQ(recovery.report().rowsSeen, 5U);
+  EXPECT_EQ(recovery.report().holdsRestored, 1U);
+}
+
+TEST(Recovery, ComesBackToAVoucherWhoseKeysWereDamaged) {
+  Sale sale;
+  fill(sale, 5);
+  sale.fakes.qualifier.forgetHold(sale.voucher, UserId(3));
+  lifecycle::Recovery recovery(sale.parts());
+  sale.fakes.qualifier.faults.always("restore", ErrorCode::Corrupt);
+  EXPECT_TRUE(recovery.goOn("server", kWindow, soon())) << "the other sales do not wait for it";
+  EXPECT_TRUE(recovery.leftOut());
+  EXPECT_FALSE(recovery.lookAgain(soon()));
+  EXPECT_TRUE(recovery.leftOut());
+  sale.fakes.qualifier.faults.heal();
+  sale.fakes.store.faults.next("recentOrders", ErrorCode::Unavailable);
+  EXPECT_FALSE(recovery.lookAgain(soon()));
+  EXPECT_TRUE(recovery.leftOut());
+  EXPECT_TRUE(recovery.lookAgain(soon()));
+  EXPECT_FALSE(recovery.leftOut());
+  EXPECT_EQ(sale.holdsOf(UserId(3)), 1U);
 }
 
 TEST(RecoverHolds, EndsAtItsDeadline) {

@@ -115,12 +115,12 @@ class OrderQueue {
   [[nodiscard]] virtual Status start(Deadline deadline) = 0;
 
   // Takes up to `wanted` free places, answers how many (0 when full). Each is used by one published message
-  // or given back.
+  // or given back. Places are this process' own: nobody is asked, so no answer is ever lost on the way.
   [[nodiscard]] virtual Result<std::size_t> reserve(std::size_t wanted) = 0;
   virtual void unreserve(std::size_t places) noexcept = 0;
 
   // Appends in order; all or none unless OutcomeUnknown. With the trait `reserves` the places were reserved
-  // before.
+  // before, an error leaves them reserved, and the outcome is never unknown.
   [[nodiscard]] virtual Status publish(std::span<const Admission> admissions, Deadline deadline) = 0;
 
   // Waits until something is there or the deadline passes; returns at most `max` (1 .. kReceiveBatchMax).

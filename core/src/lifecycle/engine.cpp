@@ -33,7 +33,11 @@ Status openStore(OrderStore& store, Deadline deadline) {
   Status opened = store.start(deadline);
   if (opened || opened.error().code != ErrorCode::Misconfigured) return opened;
   Status migrated = store.migrate(deadline);
-  if (!migrated) return retryable(migrated) ? migrated : opened;
+  if (!migrated && retryable(migrated)) return migrated;
+  if (!migrated) {
+    return {ErrorCode::Misconfigured,
+            opened.error().text + "; bringing it up to date failed: " + migrated.error().text};
+  }
   return store.start(deadline);
 }
 
@@ -49,10 +53,7 @@ EngineImpl::EngineImpl(Parts parts, EngineOptions options)
       gate_(parts, {options_.inFlightMax, options_.batchesInFlight, !options_.journal}, catalog_, ids_),
       lease_(parts.store, parts.clock, parts.log, ids_, options_.instance, options_.leaseDuration),
       health_(parts),
-      store_("store", [this](Deadline deadline) { return openStore(parts_.store, deadline); }),
-      healthSteps_(parts.log),
-      storeSteps_(parts.log),
-      workSteps_(parts.log) {
+      store_("store", [this](Deadline deadline) { return openStore(parts_.store, deadline); }) {
   for (std::size_t slot = 0; works() && slot < std::max<std::size_t>(1, options_.workers); ++slot) {
     workers_.push_back(
         std::make_unique<fulfilment::Fulfilment>(parts, fulfilmentOptions(options_), slot, counts_));
@@ -63,18 +64,36 @@ EngineImpl::~EngineImpl() { stop(Deadline::in(kStoreWithin)); }
 
 Status EngineImpl::start(Deadline deadline) {
   const std::lock_guard lock(lifeMutex_);
-  if (life_ != Life::Made) return {ErrorCode::Stopped, "an engine is started once"};
-  life_ = Life::Started;
-  if (Status sound = checkTraits(); !sound) return sound;
-  if (Status opened = openParts(deadline); !opened) return opened;
-  addSteps();
+  Status opened = open(deadline);
+  if (!opened) return opened;
   startThreads();
-  if (admits()) gate_.open();
   // Until each has looked once, so that an engine whose servers are all there is ready when start() returns.
   while ((!healthLooked_ || !storeLooked_) && !deadline.passed()) {
     std::this_thread::sleep_for(milliseconds(1));
   }
-  return {};
+  return opened;
+}
+
+// What was opened before a part that refuses is closed again: an engine is up, or holds nothing.
+Status EngineImpl::open(Deadline deadline) {
+  if (life_ != Life::Made) return {ErrorCode::Stopped, "an engine is started once"};
+  Status opened = checkTraits();
+  if (opened) opened = openParts(deadline);
+  if (!opened) {
+    closeParts();
+    life_ = Life::Stopped;
+    return opened;
+  }
+  addSteps();
+  if (admits()) gate_.open();
+  life_ = Life::Started;
+  return opened;
+}
+
+void EngineImpl::runDue(SteadyTime now) {
+  for (StepScheduler& steps : steps_) {
+    (void)steps.runDue(now);
+  }
 }
 
 // What is away is tried again later; what an operator must mend ends the start.
@@ -108,10 +127,16 @@ Status EngineImpl::checkTraits() const {
 }
 
 void EngineImpl::addSteps() {
-  healthSteps_.add("health", [this] { return healthStep(); });
-  storeSteps_.add("store", [this] { return storeStep(); });
-  if (works()) workSteps_.add("lifecycle", [this] { return workStep(); });
-  if (admits() && !options_.journal) workSteps_.add("gate", [this] { return oweStep(); });
+  const auto line = [this](std::string name, StepScheduler::Step step) {
+    steps_.emplace_back(parts_.log).add(std::move(name), std::move(step));
+  };
+  line("health", [this] { return healthStep(); });
+  line("store", [this] { return storeStep(); });
+  if (works()) line("lifecycle", [this] { return workStep(); });
+  if (admits() && !options_.journal) line("gate", [this] { return oweStep(); });
+  for (const auto& worker : workers_) {
+    line("fulfilment", [&worker] { return worker->step(kReceiveWait); });
+  }
 }
 
 milliseconds EngineImpl::healthStep() {
@@ -163,22 +188,11 @@ milliseconds EngineImpl::oweStep() {
 }
 
 void EngineImpl::startThreads() {
-  for (StepScheduler* steps : {&healthSteps_, &storeSteps_, &workSteps_}) {
-    crew_.add([this, steps] {
-      while (!stopping_.waitUntil(steps->runDue(std::chrono::steady_clock::now()))) {
+  for (StepScheduler& steps : steps_) {
+    crew_.add([this, &steps] {
+      while (!stopping_.waitUntil(steps.runDue(std::chrono::steady_clock::now()))) {
       }
     });
-  }
-  for (const auto& worker : workers_) {
-    crew_.add([this, &worker] { work(*worker); });
-  }
-}
-
-void EngineImpl::work(fulfilment::Fulfilment& worker) noexcept {
-  StepScheduler steps(parts_.log);
-  steps.add("fulfilment", [&worker] { return worker.step(kReceiveWait); });
-  while (!stopping_.raised()) {
-    if (stopping_.waitUntil(steps.runDue(std::chrono::steady_clock::now()))) return;
   }
 }
 
@@ -202,6 +216,12 @@ void EngineImpl::stop(Deadline deadline) noexcept {
   crew_.join();
   // Every request in the gate is bounded by its own deadline, and everything it could wait for is closed.
   (void)gate_.idleBy(Deadline(SteadyTime::max()));
+}
+
+void EngineImpl::closeParts() noexcept {
+  parts_.queue.close();
+  parts_.qualifier.stop();
+  parts_.store.close();
 }
 
 void EngineImpl::sayGoodbye(Deadline deadline) noexcept {

@@ -1,8 +1,9 @@
 // The one implementation of Engine; see sluice/engine.h for its promises.
 //
-// Threads inside: health (Redis, queue, recovery), store (catalog, lease), lifecycle (expiry, releases), and
-// one for each queue slot. None waits for another, so that a frozen database cannot keep Redis' return from
-// being noticed.
+// Threads inside: health (Redis, queue, recovery), store (catalog, lease), lifecycle (expiry, releases), gate
+// (holds that are owed, where the gate publishes), and one for each queue slot. None waits for another, so
+// that a frozen database cannot keep Redis' return from being noticed. What a thread does is a list of steps;
+// a simulation runs them without threads (open, runDue).
 #pragma once
 
 #include <atomic>
@@ -38,6 +39,11 @@ class EngineImpl final : public Engine {
   [[nodiscard]] Readiness readiness() const override;
   [[nodiscard]] EngineStats stats() const override;
 
+  // Instead of start(), for simulations: the same without threads. The caller runs the steps himself.
+  [[nodiscard]] Status open(Deadline deadline);
+  // Runs every step that is due by `now`, in the order in which start() makes their threads.
+  void runDue(SteadyTime now);
+
  private:
   enum class Life : std::uint8_t { Made, Started, Stopped };
 
@@ -47,7 +53,7 @@ class EngineImpl final : public Engine {
   Status openParts(Deadline deadline);
   void addSteps();
   void startThreads();
-  void work(fulfilment::Fulfilment& worker) noexcept;
+  void closeParts() noexcept;
   milliseconds healthStep();
   milliseconds storeStep();
   Status talkToStore();
@@ -74,9 +80,7 @@ class EngineImpl final : public Engine {
   mutable std::mutex whyMutex_;
   std::string storeWhy_ =
       "store: not looked at yet";  // guarded by whyMutex_: why the store does not answer; empty where it does
-  StepScheduler healthSteps_;
-  StepScheduler storeSteps_;
-  StepScheduler workSteps_;
+  std::vector<StepScheduler> steps_;  // one for each thread; complete before the first of them runs
   StopSignal stopping_;
   std::mutex lifeMutex_;  // one start or stop at a time
   std::atomic<Life> life_{Life::Made};

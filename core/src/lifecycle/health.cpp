@@ -12,9 +12,12 @@ constexpr milliseconds kLookEvery{1000};
 constexpr milliseconds kLookAgainSoon{100};
 constexpr milliseconds kOpenWithin{1000};
 constexpr milliseconds kProbeWithin{500};
-constexpr milliseconds kRecoverWithin{30000};
-// What a restarted Redis may have missed, counted back from the newest row. With an append-only file it lost
-// a second or two, so a minute is ample; without one it may have come back with an old snapshot.
+// Of one look; the next goes on where it stopped.
+constexpr milliseconds kRecoverWithin{10000};
+constexpr std::chrono::seconds kLeftOutEvery{10};
+// What a restarted Redis may have missed, counted back from the moment when it was last seen sound. With an
+// append-only file it lost a second or two, so a minute is ample; without one it may have come back with an
+// old snapshot.
 constexpr std::chrono::minutes kWindowWithLog{1};
 constexpr std::chrono::minutes kWindowWithoutLog{60};
 
@@ -23,7 +26,9 @@ constexpr std::chrono::minutes kWindowWithoutLog{60};
 Health::Health(Parts parts)
     : parts_(parts),
       redis_("redis", [this](Deadline deadline) { return parts_.qualifier.start(deadline); }),
-      queue_("queue", [this](Deadline deadline) { return parts_.queue.start(deadline); }) {}
+      queue_("queue", [this](Deadline deadline) { return parts_.queue.start(deadline); }),
+      recovery_(parts),
+      soundAt_(parts.clock.steady()) {}
 
 milliseconds Health::step() {
   HealthReport next;
@@ -56,6 +61,7 @@ void Health::lookAtRedis(HealthReport& report) {
   report.redis = std::move(probed).take();
   report.warnings = report.redis.warnings;
   if (!report.redis.trusted) recover(report);
+  if (report.redis.trusted) lookAtLeftOut();
   const milliseconds skew = std::chrono::abs(report.redis.clockSkew);
   if (skew > limits::kClockSkewNotReady) {
     report.redisWhy =
@@ -66,23 +72,33 @@ void Health::lookAtRedis(HealthReport& report) {
 }
 
 // A server of an identity that was not seen before may have lost its last moments: rows of the store make
-// them good.
+// them good. Rows went on changing since Redis was last seen sound, so the window reaches back behind that.
 void Health::recover(HealthReport& report) {
   const bool keepsLog = report.redis.durability != Durability::L0;
-  const milliseconds window = keepsLog ? kWindowWithLog : kWindowWithoutLog;
-  const auto recovered = recoverHolds(parts_, window, Deadline::in(kRecoverWithin));
+  const milliseconds unseen = std::chrono::ceil<milliseconds>(parts_.clock.steady() - soundAt_);
+  const milliseconds window = (keepsLog ? kWindowWithLog : kWindowWithoutLog) + unseen;
+  const Status recovered = recovery_.goOn(report.redis.identity, window, Deadline::in(kRecoverWithin));
+  const std::string rows = std::to_string(recovery_.report().rowsSeen) + " recent rows";
   if (!recovered) {
-    report.redisWhy =
-        "redis is not trusted before its holds were compared with the store: " + recovered.error().text;
+    report.redisWhy = "redis is not trusted before its holds were compared with the store, " + rows +
+                      " so far: " + recovered.error().text;
     parts_.log.repeated(LogLevel::Warning, "health", "not recovered", report.redisWhy);
     return;
   }
   parts_.qualifier.trust(report.redis.identity);
   report.redis.trusted = true;
-  const RecoveryReport& done = recovered.value();
-  parts_.log.info("health", "redis is trusted; of " + std::to_string(done.rowsSeen) + " recent rows " +
-                                std::to_string(done.holdsRestored) + " holds were restored and " +
-                                std::to_string(done.holdsReleased) + " released");
+  parts_.log.info("health", "redis is trusted; of " + rows + " " +
+                                std::to_string(recovery_.report().holdsRestored) +
+                                " holds were restored and " +
+                                std::to_string(recovery_.report().holdsReleased) + " released");
+}
+
+void Health::lookAtLeftOut() {
+  const SteadyTime now = soundAt_ = parts_.clock.steady();
+  if (!recovery_.leftOut() || now - leftOutAt_ < kLeftOutEvery) return;
+  leftOutAt_ = now;
+  if (recovery_.lookAgain(Deadline::in(kRecoverWithin)))
+    parts_.log.info("health", "the vouchers left out are compared by now");
 }
 
 void Health::lookAtQueue(HealthReport& report) {

@@ -11,6 +11,7 @@
 #include "sluice/engine.h"
 
 #include "lifecycle/opening.h"
+#include "lifecycle/recovery.h"
 
 namespace sluice::lifecycle {
 
@@ -39,11 +40,15 @@ class Health {
  private:
   void lookAtRedis(HealthReport& report);
   void recover(HealthReport& report);
+  void lookAtLeftOut();
   void lookAtQueue(HealthReport& report);
 
   Parts parts_;
   Opening redis_;
   Opening queue_;
+  Recovery recovery_;
+  SteadyTime soundAt_;  // when a trusted Redis was seen last, or this began
+  SteadyTime leftOutAt_{};
   mutable std::mutex mutex_;
   HealthReport report_;  // guarded by mutex_
 };

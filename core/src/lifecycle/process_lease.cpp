@@ -41,7 +41,7 @@ Status ProcessLeaseKeeper::take(Deadline deadline) {
 Status ProcessLeaseKeeper::renew(const std::vector<AdmissionCount>& admitted, Deadline deadline) {
   const SteadyTime asked = clock_.steady();
   auto renewed = store_.renewProcess(*lease_, duration_, now(), sinceLease(admitted), deadline);
-  const bool recorded = renewed.ok() || renewed.error().code == ErrorCode::OutcomeUnknown;
+  const bool recorded = renewed.ok() || errorTraits(renewed.error().code).mayHaveHappened;
   for (const AdmissionCount& count : admitted) {
     // Unknown counts as recorded: too few is harmless, the same admission under two leases would be one too
     // many.

@@ -1,0 +1,385 @@
+// See engine_world.h: processes, time, people and faults. What is checked stands in engine_world_checks.cpp.
+#include "unit/engine_world.h"
+
+#include <algorithm>
+
+#include "sluice/audit.h"
+
+namespace sluice::test {
+namespace {
+
+FakeQueueOptions queueFor(Carrying carrying, FakeQualifier& qualifier) {
+  FakeQueueOptions options;
+  if (carrying == Carrying::Journal) return journalQueue(qualifier);
+  if (carrying == Carrying::Broker) return options;
+  options.traits = {.reserves = true, .delayedRetry = true};
+  options.capacity = 50;
+  return options;
+}
+
+}  // namespace
+
+std::string_view partName(Part part) noexcept {
+  switch (part) {
+    case Part::Qualifier:
+      return "qualifier";
+    case Part::Queue:
+      return "queue";
+    case Part::Store:
+      break;
+  }
+  return "store";
+}
+
+EngineWorld::EngineWorld(Carrying carrying, milliseconds orderPace, std::uint64_t seed)
+    : fakes(queueFor(carrying, fakes.qualifier), false),
+      carrying_(carrying),
+      orderPace_(orderPace) {
+  fakes.qualifier.setJournal(carrying == Carrying::Journal);
+  fakes.queue.setPatient(false);
+  fakes.random.reseed(seed);
+}
+
+EngineWorld::~EngineWorld() { killEngine(); }
+
+// --- processes ---
+
+void EngineWorld::startEngine() {
+  EngineOptions options;
+  options.journal = carrying_ == Carrying::Journal;
+  options.payWithin = milliseconds(20000);
+  options.failuresMax = 2;
+  options.orderPace = orderPace_;
+  constexpr int kTries = 5;
+  for (int attempt = 0; attempt < kTries && engine_ == nullptr; ++attempt) {
+    auto engine = std::make_unique<lifecycle::EngineImpl>(parts(), options);
+    const Status opened = engine->open(soon());
+    note(opened ? "engine starts" : "engine's start is refused: " + opened.error().text);
+    if (opened) {
+      engine_ = std::move(engine);
+      continue;
+    }
+    if (errorTraits(opened.error().code).mayRetry) problem("a start was refused that may be tried again");
+    if (opened.error().code != ErrorCode::Misconfigured) checkCode("start", opened.error().code);
+    engine.reset();
+    fakes.reopen();
+  }
+}
+
+void EngineWorld::stopEngine() {
+  if (!running()) return;
+  note("engine stops");
+  engine_->stop(soon());
+  engine_->stop(soon());
+  engine_.reset();
+  fakes.reopen();
+  checkAlways();
+}
+
+void EngineWorld::killEngine() {
+  if (!running()) return;
+  note("engine is killed");
+  for (const Part part : {Part::Qualifier, Part::Queue, Part::Store}) {
+    faults(part).always("*", ErrorCode::Unavailable);
+  }
+  engine_.reset();
+  for (const Part part : {Part::Qualifier, Part::Queue, Part::Store}) {
+    faults(part).heal();
+  }
+  fakes.reopen();
+  checkAlways();
+}
+
+// --- time ---
+
+void EngineWorld::step(milliseconds by) {
+  fakes.clock.advance(by);
+  if (running()) engine_->runDue(fakes.clock.steady());
+  checkAlways();
+}
+
+void EngineWorld::run(milliseconds time, milliseconds by) {
+  note("time passes: " + std::to_string(time.count()) + " ms");
+  for (milliseconds passed{0}; passed < time; passed += by) {
+    step(by);
+  }
+}
+
+// --- users ---
+
+OrderAnswer EngineWorld::order(VoucherId voucher, UserId user, std::int32_t quantity, std::string_view key) {
+  if (!running()) return {};
+  const OrderRequest request{voucher, user, quantity, key};
+  const VoucherSnapshot before = fakes.qualifier.peek(voucher);
+  const std::vector<Hold> holdsBefore = fakes.qualifier.holds(voucher);
+  const OrderAnswer answer = engine_->order(request, soon());
+  note("user " + user.text() + " orders " + std::to_string(quantity) + " of voucher " + voucher.text() +
+       ": " + std::string(verdictName(answer.verdict)) + " " + answer.order.text());
+  checkHonest(request, answer, before, holdsBefore);
+  if (answer.verdict == Verdict::Admitted) told_[answer.order] = {voucher, user, quantity, false};
+  if (answer.verdict == Verdict::OutcomeUnknown) told_[answer.order] = {voucher, user, quantity, true};
+  checkAlways();
+  return answer;
+}
+
+void EngineWorld::look(OrderId order) {
+  if (!running()) return;
+  const Told& told = told_.at(order);
+  const auto found = Orders(parts()).find(order, told.voucher, told.user, soon());
+  note("look at order " + order.text() + ": " +
+       (found ? std::string(found.value().status) : found.error().text));
+  if (found) return;
+  checkCode("find", found.error().code);
+  const bool admitted = !told.perhaps && carrying_ == Carrying::Journal;
+  if (admitted && found.error().code == ErrorCode::NotFound && !scripted_.contains(ErrorCode::NotFound))
+    problem("HONEST_REFUSAL: an admitted order is called not found");
+}
+
+// A change that answers an error which says that nothing happened must not have happened.
+template <typename Act>
+void EngineWorld::changeRow(const std::string& doing, OrderId order, std::set<OrderId>& told, Act act) {
+  if (!running()) return;
+  const auto statusOf = [&]() -> std::optional<OrderStatus> {
+    const auto rows = fakes.store.rows();
+    const auto row = rows.find(order);
+    return row == rows.end() ? std::nullopt : std::optional(row->second.status);
+  };
+  const auto before = statusOf();
+  const Result<OrderView> answer = act(Orders(parts()));
+  note(doing + " order " + order.text() + ": " +
+       (answer ? std::string(answer.value().status) : answer.error().text));
+  if (answer) {
+    told.insert(order);
+  } else {
+    checkCode(doing, answer.error().code);
+    if (!errorTraits(answer.error().code).mayHaveHappened && statusOf() != before)
+      problem(doing + " answered that nothing happened, but it did");
+  }
+  checkAlways();
+}
+
+void EngineWorld::pay(OrderId order) {
+  changeRow("pay", order, paid_,
+            [&](Orders orders) { return orders.pay(order, told_.at(order).user, soon()); });
+}
+
+void EngineWorld::cancel(OrderId order) {
+  const Told& told = told_.at(order);
+  changeRow("cancel", order, cancelled_, [&](Orders orders) {
+    return orders.cancel(order, told.voucher, told.user, DeadReason::ByUser, soon());
+  });
+}
+
+void EngineWorld::refund(OrderId order) {
+  changeRow("refund", order, refunded_, [&](Orders orders) { return orders.refund(order, soon()); });
+}
+
+// --- operators ---
+
+VoucherId EngineWorld::sell(std::int64_t stock, std::int32_t limit) {
+  VoucherSettings settings;
+  settings.title = "voucher";
+  settings.begin = fakes.clock.now() - std::chrono::hours(1);
+  settings.end = fakes.clock.now() + std::chrono::hours(24);
+  settings.limitPerUser = limit;
+  settings.allocated = stock;
+  const VoucherId voucher(static_cast<std::int64_t>(vouchers_.size()) + 1);
+  // As an operator does: until it is there.
+  constexpr int kTries = 5;
+  for (int attempt = 0; running() && attempt < kTries; ++attempt) {
+    const auto created = Vouchers(parts()).create(voucher, settings, soon());
+    note("create voucher " + voucher.text() + ": " + (created ? "ok" : created.error().text));
+    if (!created) checkCode("create", created.error().code);
+    const bool there = created || fakes.store.knows(voucher);
+    if (there) break;
+    step();
+  }
+  vouchers_.push_back(voucher);
+  for (int attempt = 0; attempt < kTries && !fakes.qualifier.peek(voucher).loaded; ++attempt) {
+    load(voucher);
+    step();
+  }
+  return voucher;
+}
+
+void EngineWorld::load(VoucherId voucher) {
+  if (!running()) return;
+  const auto loaded = Vouchers(parts()).load(voucher, soon());
+  note("load voucher " + voucher.text() + ": " + (loaded ? "ok" : loaded.error().text));
+  if (!loaded) checkCode("load", loaded.error().code);
+  checkAlways();
+}
+
+void EngineWorld::changeStock(VoucherId voucher, std::int64_t by) {
+  if (!running()) return;
+  Vouchers vouchers(parts());
+  const auto shown = vouchers.show(voucher, soon());
+  if (!shown) return checkCode("show", shown.error().code);
+  VoucherSettings settings = shown.value().voucher.settings;
+  settings.allocated = std::max<std::int64_t>(0, settings.allocated + by);
+  const auto updated = vouchers.update(voucher, shown.value().voucher.version, settings, soon());
+  note("stock of voucher " + voucher.text() + " by " + std::to_string(by) + ": " +
+       (updated ? "ok" : updated.error().text));
+  if (!updated) checkCode("update", updated.error().code);
+  checkAlways();
+}
+
+void EngineWorld::addEligible(VoucherId voucher, UserId user) {
+  if (!running()) return;
+  const Status added = Vouchers(parts()).addEligible(voucher, {&user, 1}, soon());
+  note("eligible user: " + (added ? "ok" : added.error().text));
+  if (!added) checkCode("addEligible", added.error().code);
+}
+
+void EngineWorld::sync(VoucherId voucher) {
+  if (!running()) return;
+  const auto synced = Vouchers(parts()).sync(voucher, soon());
+  note("sync voucher " + voucher.text() + ": " + (synced ? "ok" : synced.error().text));
+  if (!synced) checkCode("sync", synced.error().code);
+  checkAlways();
+}
+
+void EngineWorld::close(VoucherId voucher) {
+  if (!running()) return;
+  const auto closed = Vouchers(parts()).close(voucher, soon());
+  note("close voucher " + voucher.text() + ": " + (closed ? "ok" : closed.error().text));
+  if (!closed) checkCode("close", closed.error().code);
+  checkAlways();
+}
+
+void EngineWorld::lookAtVouchers() {
+  if (!running()) return;
+  const auto listed = Vouchers(parts()).list(VoucherId(), 10, soon());
+  if (!listed) checkCode("list", listed.error().code);
+  (void)engine_->stats();
+  (void)engine_->readiness();
+}
+
+void EngineWorld::replayLetters() {
+  if (!running()) return;
+  DeadLetters letters(parts());
+  const auto page = letters.list("", limits::kPageMax, soon());
+  if (!page) return checkCode("letters", page.error().code);
+  for (const DeadLetter& letter : page.value()) {
+    const auto shown = letters.show(letter.id, soon());
+    if (!shown) checkCode("show letter", shown.error().code);
+    const Status replayed = letters.replay(letter.id, soon());
+    note("replay letter " + letter.id + ": " + (replayed ? "ok" : replayed.error().text));
+    if (!replayed) checkCode("replay", replayed.error().code);
+  }
+  checkAlways();
+}
+
+void EngineWorld::dropLetters() {
+  if (!running()) return;
+  DeadLetters letters(parts());
+  const auto page = letters.list("", limits::kPageMax, soon());
+  if (!page) return checkCode("letters", page.error().code);
+  for (const DeadLetter& letter : page.value()) {
+    const Status dropped = letters.drop(letter.id, soon());
+    note("drop letter " + letter.id + ": " + (dropped ? "ok" : dropped.error().text));
+    if (!dropped) checkCode("drop", dropped.error().code);
+  }
+  checkAlways();
+}
+
+void EngineWorld::auditNow() {
+  if (!running()) return;
+  // Where there are doubts the audit waits for a second look; a simulation has no time for that.
+  const auto report = audit(parts(), Deadline::in(milliseconds(50)));
+  note(std::string("audit: ") + (report ? "ok" : report.error().text));
+  if (!report) return checkCode("audit", report.error().code);
+  // Failures that were scripted may be what it finds.
+  for (const Violation& violation : report.value().violations) {
+    if (scripted_.empty()) problem("the audit beside the sale finds " + violation.invariant + ": " + violation.text);
+  }
+}
+
+// --- faults ---
+
+Faults& EngineWorld::faults(Part part) noexcept {
+  if (part == Part::Qualifier) return fakes.qualifier.faults;
+  return part == Part::Queue ? fakes.queue.faults : fakes.store.faults;
+}
+
+void EngineWorld::fail(Part part, const std::string& call, ErrorCode code, FaultMoment moment,
+                       std::size_t times, std::size_t good) {
+  faults(part).next(call, code, moment, times, good);
+  scripted_.insert(code);
+  note(std::string(partName(part)) + "." + call + " will fail " + std::to_string(times) + " times after " +
+       std::to_string(good) + " with " + std::string(errorName(code)) +
+       (moment == FaultMoment::After ? ", having happened" : ""));
+}
+
+void EngineWorld::failAlways(Part part, const std::string& call, ErrorCode code, FaultMoment moment) {
+  faults(part).always(call, code, moment);
+  scripted_.insert(code);
+  note(std::string(partName(part)) + "." + call + " fails from now on with " + std::string(errorName(code)) +
+       (moment == FaultMoment::After ? ", having happened" : ""));
+}
+
+void EngineWorld::heal() {
+  for (const Part part : {Part::Qualifier, Part::Queue, Part::Store}) {
+    faults(part).heal();
+  }
+  note("everything heals");
+}
+
+void EngineWorld::restartRedis() {
+  const auto rows = fakes.store.rows();
+  UtcTime newest{};
+  for (const auto& [id, row] : rows) {
+    newest = std::max(newest, row.updatedAt);
+  }
+  // What Redis may lose is what it wrote a moment ago.
+  const auto isRecent = [newest](const Order& row) {
+    return row.updatedAt + std::chrono::seconds(5) >= newest;
+  };
+  const auto hasHold = [this](const Order& row) {
+    const auto holds = fakes.qualifier.holds(row.voucher);
+    return std::any_of(holds.begin(), holds.end(), [&](const Hold& hold) { return hold.order == row.id; });
+  };
+  for (const auto& [id, row] : rows) {
+    if (!isRecent(row) || !isLive(row.status) || !hasHold(row)) continue;
+    note("Redis loses the hold of order " + id.text());
+    fakes.qualifier.forgetHold(row.voucher, id);
+    break;
+  }
+  for (const auto& [id, row] : rows) {
+    const VoucherSnapshot seen = fakes.qualifier.peek(row.voucher);
+    if (!isRecent(row) || isLive(row.status) || !row.releasedAt || hasHold(row)) continue;
+    const auto holds = fakes.qualifier.holds(row.voucher);
+    const bool again =
+        std::any_of(holds.begin(), holds.end(), [&](const Hold& h) { return h.user == row.user; });
+    if (seen.stock < row.quantity || again) continue;  // sold on by now: then its release was not lost
+    note("Redis loses the release of order " + id.text());
+    fakes.qualifier.rememberHold(row.voucher, {row.user, id, row.quantity});
+    break;
+  }
+  note("Redis restarts");
+  fakes.qualifier.restart(true);
+  checkAlways();
+}
+
+std::vector<OrderId> EngineWorld::toldOrders() const {
+  std::vector<OrderId> orders;
+  for (const auto& [order, told] : told_) {
+    orders.push_back(order);
+  }
+  return orders;
+}
+
+std::string EngineWorld::problems() const {
+  if (problems_.empty()) return {};
+  std::string text = "problems:\n";
+  for (const std::string& problem : problems_) {
+    text += "  " + problem + "\n";
+  }
+  text += "history:\n";
+  for (const std::string& event : history_) {
+    text += "  " + event + "\n";
+  }
+  return text;
+}
+
+}  // namespace sluice::test
