@@ -1,10 +1,13 @@
 // The fixture of the store's contract suite; see store_contract.h.
 #include "contract/store_contract.h"
 
+#include <algorithm>
 #include <ostream>
 
 namespace sluice::test {
 
+StoreServer::~StoreServer() = default;
+StorePowers::~StorePowers() = default;
 StoreWorld::~StoreWorld() = default;
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreContract);
@@ -17,6 +20,11 @@ void StoreContract::SetUp() {
 void StoreContract::TearDown() {
   expectLaws(*store_);
   store_->close();
+}
+
+void StoreContract::closeStore() {
+  store_->close();
+  store_.reset();
 }
 
 std::unique_ptr<OrderStore> StoreContract::openStore() {
@@ -46,6 +54,14 @@ std::vector<PersistOutcome> StoreContract::persist(const std::vector<Admission>&
   EXPECT_TRUE(outcomes) << outcomes.error().text;
   EXPECT_EQ(outcomes.value().size(), admissions.size());
   return outcomes.value();
+}
+
+std::vector<Admission> StoreContract::batchOf(std::int64_t first, int count, VoucherId voucher) const {
+  std::vector<Admission> batch;
+  for (std::int64_t order = first; order < first + count; ++order) {
+    batch.push_back(admission(order, order, voucher));
+  }
+  return batch;
 }
 
 Order StoreContract::row(std::int64_t order) {
@@ -79,6 +95,14 @@ void StoreContract::expectLaws(OrderStore& store) {
     EXPECT_GE(sums.voucher.remaining, 0) << "NEVER_NEGATIVE, " << name;
     EXPECT_LE(sums.livePieces, sums.voucher.settings.allocated) << "NO_OVERSELL, " << name;
   }
+}
+
+std::size_t storedIn(const Result<std::vector<PersistOutcome>>& outcomes) {
+  EXPECT_TRUE(outcomes) << outcomes.error().text;
+  if (!outcomes) return 0;
+  return static_cast<std::size_t>(
+      std::count_if(outcomes.value().begin(), outcomes.value().end(),
+                    [](const PersistOutcome& outcome) { return outcome.kind == PersistKind::Stored; }));
 }
 
 VoucherSettings settingsOf(std::int64_t stock, std::int32_t limitPerUser) {

@@ -15,7 +15,44 @@
 
 #include "sluice/order_store.h"
 
+#include "contract/matrix.h"
+#include "support/effort.h"
+#include "support/recording_log.h"
+
 namespace sluice::test {
+
+// The server behind a store that has one.
+class StoreServer {
+ public:
+  virtual ~StoreServer();
+  virtual void killSessions() = 0;  // every connection to it is cut, at whatever point it is
+  virtual void stop() = 0;          // as by SIGKILL
+  virtual void start() = 0;         // again, with the same data; answers once it takes connections
+};
+
+// What a fixture does to the database behind the stores' backs. What a test switched on, it switches off.
+class StorePowers {
+ public:
+  virtual ~StorePowers();
+  // A store object of a later program: its schema has one step more, and where `broken` is true another one
+  // whose second statement fails.
+  [[nodiscard]] virtual std::unique_ptr<OrderStore> makeLater(bool broken) = 0;
+  // The first column of the first row of a SELECT.
+  [[nodiscard]] virtual std::int64_t number(const std::string& select) = 0;
+  // Another program keeps all writers out until the answer goes. Waits at most 20 seconds to get in.
+  [[nodiscard]] virtual std::shared_ptr<void> keepWritersOut() = 0;
+  virtual void setReadOnly(bool on) = 0;
+  virtual void setFull(bool on) = 0;     // no room for more than what is there
+  virtual void stallStock(bool on) = 0;  // the last statement of a persist, on the vouchers, never ends
+  // The schema refuses rows of this user; of none where it is not valid.
+  virtual void refuse(UserId user) = 0;
+  // Cannot be opened (file away, server stopped) while nothing has it open.
+  virtual void setReachable(bool on) = 0;
+  // What no text may show: passwords, connect strings.
+  [[nodiscard]] virtual std::vector<std::string> secrets() const = 0;
+  // Nothing where there is none.
+  [[nodiscard]] virtual StoreServer* server() = 0;
+};
 
 // One database of a test's own, empty at first, gone at the end.
 class StoreWorld {
@@ -23,6 +60,10 @@ class StoreWorld {
   virtual ~StoreWorld();
   // Another store object on it, neither migrated nor started.
   [[nodiscard]] virtual std::unique_ptr<OrderStore> make() = 0;
+  // Without them most cases cannot be shown, and are noted as such.
+  [[nodiscard]] virtual StorePowers* powers() { return nullptr; }
+
+  RecordingLog log;  // of the stores that it makes
 };
 
 struct StoreKind {
@@ -41,6 +82,10 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   [[nodiscard]] std::unique_ptr<OrderStore> openStore();
   [[nodiscard]] OrderStore& store() { return *store_; }
   [[nodiscard]] StoreWorld& world() { return *world_; }
+  [[nodiscard]] StorePowers& powers() { return *world_->powers(); }
+  // Nothing has the database open until reopen(); for work in other processes.
+  void closeStore();
+  void reopenStore() { store_ = openStore(); }
 
   VoucherId sell(std::int64_t stock, std::int32_t limitPerUser = 1);
   [[nodiscard]] Voucher voucher(VoucherId id);
@@ -49,6 +94,8 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   // Persists and expects an answer.
   std::vector<PersistOutcome> persist(const std::vector<Admission>& admissions);
   PersistOutcome persist(const Admission& one) { return persist(std::vector<Admission>{one}).front(); }
+  // Orders `first` and up, each of another user, one piece each.
+  [[nodiscard]] std::vector<Admission> batchOf(std::int64_t first, int count, VoucherId voucher) const;
   [[nodiscard]] Order row(std::int64_t order);
   [[nodiscard]] bool hasRow(std::int64_t order);
   [[nodiscard]] Change cancel(const Admission& admission, DeadReason reason = DeadReason::ByUser);
@@ -56,7 +103,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
   [[nodiscard]] VoucherTotals totals(VoucherId id);
   void expectLaws(OrderStore& store);
 
-  [[nodiscard]] static Deadline soon() { return Deadline::in(milliseconds(20000)); }
+  [[nodiscard]] static Deadline soon() { return Deadline::in(scaled(milliseconds(20000))); }
   UtcTime now_ = fromMillis(1767225600123);  // the tests' own time
   UtcTime payBy_ = now_ + std::chrono::minutes(15);
 
@@ -66,6 +113,9 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
 };
 
 [[nodiscard]] VoucherSettings settingsOf(std::int64_t stock, std::int32_t limitPerUser);
+
+// How many were new live rows; 0 with a failed expectation where there is no answer.
+[[nodiscard]] std::size_t storedIn(const Result<std::vector<PersistOutcome>>& outcomes);
 
 inline constexpr PersistOutcome kStored{PersistKind::Stored, OrderStatus::PendingPayment, DeadReason::None,
                                         false};
@@ -81,3 +131,7 @@ inline constexpr PersistOutcome kAlreadyPending{PersistKind::Already, OrderStatu
 namespace sluice {
 std::ostream& operator<<(std::ostream& out, const PersistOutcome& outcome);
 }  // namespace sluice
+
+// Skips a test that needs what only powers can do.
+#define SLUICE_NEEDS_POWERS(world) \
+  if ((world).powers() == nullptr) SLUICE_SKIP_UNCLAIMED("powers")

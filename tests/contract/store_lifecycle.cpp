@@ -76,6 +76,30 @@ TEST_P(StoreContract, R3_CancellingWhatIsStillQueuedLeavesADeadRowAndNoGhost) {
   EXPECT_EQ(voucher(id).remaining, 4);
 }
 
+TEST_P(StoreContract, R5_WhateverTheStatusAnOrderThatHasARowAnswersAlready) {
+  const VoucherId id = sell(4);
+  const auto order = [&](std::int64_t number) { return admission(number, number, id); };
+  persist({order(1), order(2), order(3), order(4), order(5)});
+  ASSERT_TRUE(store().pay(OrderId(2), now_, soon()).value().changed);
+  ASSERT_TRUE(cancel(order(3)).changed);
+  ASSERT_TRUE(store().pay(OrderId(4), now_, soon()).value().changed);
+  ASSERT_TRUE(store().refund(OrderId(4), now_, soon()).value().changed);
+  const auto already = [](OrderStatus status, DeadReason reason, bool released = false) {
+    return PersistOutcome{PersistKind::Already, status, reason, released};
+  };
+  const std::vector<PersistOutcome> expected = {already(OrderStatus::PendingPayment, DeadReason::None),
+                                                already(OrderStatus::Paid, DeadReason::None),
+                                                already(OrderStatus::Cancelled, DeadReason::ByUser),
+                                                already(OrderStatus::Refunded, DeadReason::ByOperator),
+                                                already(OrderStatus::Rejected, DeadReason::NoStock)};
+  const std::vector<Admission> all = {order(1), order(2), order(3), order(4), order(5)};
+  EXPECT_EQ(persist(all), expected);
+  ASSERT_TRUE(store().markReleased(std::vector{OrderId(3)}, now_, soon()));
+  EXPECT_EQ(persist(order(3)), already(OrderStatus::Cancelled, DeadReason::ByUser, true));
+  EXPECT_EQ(totals(id).rows, 5);
+  EXPECT_EQ(voucher(id).remaining, 2);
+}
+
 TEST_P(StoreContract, R3_ADroppedDeadLetterLeavesADeadRow) {
   const VoucherId id = sell(5);
   EXPECT_EQ(cancel(admission(1, 1, id), DeadReason::DeadLetter).order.reason, DeadReason::DeadLetter);

@@ -105,26 +105,6 @@ TEST_P(StoreContract, OddProcessNamesAreRefused) {
   }
 }
 
-TEST_P(StoreContract, S01_MigratingAgainChangesNothingAndKeepsWhatIsThere) {
-  const VoucherId id = sell(3);
-  persist(admission(1, 1, id));
-  EXPECT_TRUE(store().migrate(soon()));
-  const auto another = openStore();
-  EXPECT_TRUE(another->start(soon())) << "starting twice is harmless";
-  EXPECT_TRUE(another->findOrder(OrderId(1), soon()).value().has_value());
-  EXPECT_EQ(another->findVoucher(id, soon()).value()->remaining, 2);
-}
-
-TEST_P(StoreContract, AStoreThatWasNotMigratedDoesNotStart) {
-  const auto fresh = GetParam().makeWorld();
-  const auto unopened = fresh->make();
-  const Status started = unopened->start(soon());
-  ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().code, ErrorCode::Misconfigured);
-  EXPECT_THAT(started.error().text, testing::HasSubstr("migrate"));
-  EXPECT_EQ(unopened->findOrder(OrderId(1), soon()).error().code, ErrorCode::Stopped);
-}
-
 TEST_P(StoreContract, AClosedStoreAnswersStopped) {
   const auto closed = openStore();
   closed->close();

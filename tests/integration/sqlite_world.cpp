@@ -1,21 +1,102 @@
 // See sqlite_world.h.
 #include "integration/sqlite_world.h"
 
-#include <csignal>
-
-#include <sys/wait.h>
-#include <unistd.h>
+#include <filesystem>
+#include <thread>
 
 #include "sql_store.h"
+#include "statement.h"
 
 namespace sluice::test {
+namespace {
+
+constexpr const char* kExtra[] = {"CREATE TABLE extra (id INTEGER PRIMARY KEY) STRICT"};
+constexpr const char* kBroken[] = {"CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT",
+                                   "CREATE TABLE more (id INTEGER)"};
+
+// A later program: one good step more, or one good and one broken.
+class LaterDialect final : public sqlite::SqliteDialect {
+ public:
+  LaterDialect(sqlite::SqliteOptions options, bool broken) : SqliteDialect(std::move(options)) {
+    const auto ours = sqlite::SqliteDialect::migrations();
+    steps_.assign(ours.begin(), ours.end());
+    const int last = steps_.back().version;
+    steps_.push_back({last + 1, "extra", kExtra});
+    if (broken) steps_.push_back({last + 2, "broken", kBroken});
+  }
+  std::span<const sql::Migration> migrations() const noexcept override { return steps_; }
+
+ private:
+  std::vector<sql::Migration> steps_;
+};
+
+// Obeys the world's knobs at the begin of each transaction.
+class KnobDialect final : public sqlite::SqliteDialect {
+ public:
+  KnobDialect(sqlite::SqliteOptions options, const SqliteKnobs& knobs)
+      : SqliteDialect(std::move(options)), knobs_(knobs) {}
+  void begin(sql::Session& session, sql::Use use) override {
+    const bool turned = use == sql::Use::Write && (everTurned_ || knobs_.readOnly || knobs_.full);
+    // A session that is read-only refuses to begin.
+    if (turned) execute(session, sql::Text("PRAGMA query_only = OFF"));
+    SqliteDialect::begin(session, use);
+    if (!turned) return;
+    everTurned_ = true;
+    execute(session, sql::Text(knobs_.full ? "PRAGMA max_page_count = 1"  // that is: not one page more
+                                           : "PRAGMA max_page_count = 1000000000"));
+    if (knobs_.readOnly) execute(session, sql::Text("PRAGMA query_only = ON"));
+  }
+
+ private:
+  const SqliteKnobs& knobs_;
+  std::atomic<bool> everTurned_{false};
+};
+
+}  // namespace
 
 SqliteWorld::SqliteWorld(sqlite::SqliteOptions options) : options_(std::move(options)) {
   options_.path = folder_.file("data/sluice.db");
 }
 
 std::unique_ptr<OrderStore> SqliteWorld::make() {
-  return makeWith(std::make_unique<sqlite::SqliteDialect>(options_));
+  return makeWith(std::make_unique<KnobDialect>(options_, knobs_));
+}
+
+std::unique_ptr<OrderStore> SqliteWorld::makeLater(bool broken) {
+  return makeWith(std::make_unique<LaterDialect>(options_, broken));
+}
+
+std::int64_t SqliteWorld::number(const std::string& select) {
+  return std::stoll(RawDatabase(path()).rows(select).at(0));
+}
+
+std::shared_ptr<void> SqliteWorld::keepWritersOut() {
+  auto other = std::make_shared<RawDatabase>(path());
+  for (const Deadline end = Deadline::in(milliseconds(20000)); !other->tryRun("BEGIN IMMEDIATE");) {
+    if (end.passed()) return nullptr;
+    std::this_thread::sleep_for(milliseconds(2));
+  }
+  return other;
+}
+
+void SqliteWorld::stallStock(bool on) {
+  RawDatabase(path()).run(
+      on ? "CREATE TRIGGER stall AFTER UPDATE OF remaining ON vouchers BEGIN SELECT COUNT(*) FROM "
+           "(WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT 100000000000) "
+           "SELECT k FROM n); END"
+         : "DROP TRIGGER stall");
+}
+
+void SqliteWorld::refuse(UserId user) {
+  RawDatabase(path()).run(user.valid() ? "CREATE TRIGGER refuse BEFORE INSERT ON orders WHEN NEW.user_id = " +
+                                             user.text() + " BEGIN SELECT RAISE(ABORT, 'no'); END"
+                                       : "DROP TRIGGER refuse");
+}
+
+void SqliteWorld::setReachable(bool on) {
+  const std::string data = folder_.file("data");
+  const std::string away = folder_.file("away");
+  std::filesystem::rename(on ? away : data, on ? data : away);
 }
 
 std::unique_ptr<OrderStore> SqliteWorld::open() {
@@ -28,7 +109,7 @@ std::unique_ptr<OrderStore> SqliteWorld::open() {
 }
 
 std::unique_ptr<OrderStore> SqliteWorld::makeWith(std::unique_ptr<sql::Dialect> dialect) {
-  return std::make_unique<sql::SqlStore>(std::move(dialect), noLog(), systemClock(), systemRandom());
+  return std::make_unique<sql::SqlStore>(std::move(dialect), log, systemClock(), systemRandom());
 }
 
 RawDatabase::RawDatabase(const std::string& path) {
@@ -36,6 +117,10 @@ RawDatabase::RawDatabase(const std::string& path) {
 }
 
 RawDatabase::~RawDatabase() { sqlite_api::sqlite3_close(connection_); }
+
+bool RawDatabase::tryRun(const std::string& statement) {
+  return sqlite_api::sqlite3_exec(connection_, statement.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+}
 
 void RawDatabase::run(const std::string& statement) { (void)rows(statement); }
 
@@ -52,26 +137,6 @@ std::vector<std::string> RawDatabase::rows(const std::string& statement) {
   const int code = sqlite_api::sqlite3_exec(connection_, statement.c_str(), collect, &rows, nullptr);
   EXPECT_EQ(code, SQLITE_OK) << statement << ": " << sqlite_api::sqlite3_errmsg(connection_);
   return rows;
-}
-
-Child::Child(const std::function<int()>& work) : pid_(::fork()) {
-  if (pid_ == 0) ::_exit(work());
-}
-
-Child::~Child() {
-  if (pid_ > 0) {
-    kill();
-    (void)wait();
-  }
-}
-
-void Child::kill() { ::kill(pid_, SIGKILL); }
-
-int Child::wait() {
-  int status = 0;
-  EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
-  pid_ = -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 }  // namespace sluice::test

@@ -1,12 +1,11 @@
-// A database file of SQLite for one test, the same file seen without the store, and child processes.
+// A database file of SQLite for one test, what happens to it behind the store's back, and the same file seen
+// without the store.
 #pragma once
 
-#include <functional>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <sys/types.h>
 
 #include "contract/store_contract.h"
 #include "sqlite_api.h"
@@ -15,10 +14,28 @@
 
 namespace sluice::test {
 
-class SqliteWorld final : public StoreWorld {
+// What a running session is told to be; SQLite itself does the refusing.
+struct SqliteKnobs {
+  std::atomic<bool> readOnly{false};
+  std::atomic<bool> full{false};
+};
+
+class SqliteWorld final : public StoreWorld, public StorePowers {
  public:
   explicit SqliteWorld(sqlite::SqliteOptions options = {});
   [[nodiscard]] std::unique_ptr<OrderStore> make() override;
+  [[nodiscard]] StorePowers* powers() override { return this; }
+  [[nodiscard]] std::unique_ptr<OrderStore> makeLater(bool broken) override;
+  [[nodiscard]] std::int64_t number(const std::string& select) override;
+  [[nodiscard]] std::shared_ptr<void> keepWritersOut() override;
+  void setReadOnly(bool on) override { knobs_.readOnly = on; }
+  void setFull(bool on) override { knobs_.full = on; }
+  void stallStock(bool on) override;
+  void refuse(UserId user) override;
+  void setReachable(bool on) override;
+  [[nodiscard]] std::vector<std::string> secrets() const override { return {}; }
+  [[nodiscard]] StoreServer* server() override { return nullptr; }
+
   // Migrated and started.
   [[nodiscard]] std::unique_ptr<OrderStore> open();
   [[nodiscard]] std::unique_ptr<OrderStore> makeWith(std::unique_ptr<sql::Dialect> dialect);
@@ -29,6 +46,7 @@ class SqliteWorld final : public StoreWorld {
  private:
   TempFolder folder_;
   sqlite::SqliteOptions options_;
+  SqliteKnobs knobs_;
 };
 
 // The file as any other program sees it.
@@ -39,26 +57,13 @@ class RawDatabase {
   RawDatabase(const RawDatabase&) = delete;
   RawDatabase& operator=(const RawDatabase&) = delete;
   void run(const std::string& statement);
+  // False where another program locks the file.
+  [[nodiscard]] bool tryRun(const std::string& statement);
   // The columns of all rows, each row's joined by blanks.
   [[nodiscard]] std::vector<std::string> rows(const std::string& statement);
 
  private:
   sqlite_api::sqlite3* connection_ = nullptr;
-};
-
-// Runs `work` in a process of its own, which ends with the number that it answers. To be called while no
-// other thread runs.
-class Child {
- public:
-  explicit Child(const std::function<int()>& work);
-  ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  void kill();               // at once, as the kernel does it when memory ends
-  [[nodiscard]] int wait();  // its number; 128 + signal where it was killed
-
- private:
-  pid_t pid_ = -1;
 };
 
 }  // namespace sluice::test

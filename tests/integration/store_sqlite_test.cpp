@@ -96,63 +96,6 @@ TEST_F(SqlitePlugin, TakesOddCharactersInItsPath) {
 
 // --- the schema ---
 
-constexpr const char* kMore[] = {"CREATE TABLE extra (id INTEGER PRIMARY KEY) STRICT"};
-constexpr const char* kBroken[] = {"CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT",
-                                   "CREATE TABLE more (id INTEGER)"};
-
-// A later program: one good step more, or one good and one broken.
-class LaterDialect final : public sqlite::SqliteDialect {
- public:
-  LaterDialect(sqlite::SqliteOptions options, bool broken) : SqliteDialect(std::move(options)) {
-    steps_ = {sqlite::SqliteDialect::migrations()[0], {2, "extra", kMore}};
-    if (broken) steps_.push_back({3, "broken", kBroken});
-  }
-  std::span<const sql::Migration> migrations() const noexcept override { return steps_; }
-
- private:
-  std::vector<sql::Migration> steps_;
-};
-
-std::unique_ptr<OrderStore> later(SqliteWorld& world, bool broken) {
-  return world.makeWith(std::make_unique<LaterDialect>(world.options(), broken));
-}
-
-TEST(SqliteSchema, MigratesStepwiseAndKeepsTheData) {
-  SqliteWorld world;
-  ASSERT_TRUE(world.open()->createVoucher(VoucherId(7), settingsOf(1, 1), soon()));
-  const auto newer = later(world, false);
-  const Status due = newer->start(soon());
-  EXPECT_EQ(due.error().code, ErrorCode::Misconfigured);
-  EXPECT_THAT(due.error().text, HasSubstr("has version 1, this program needs version 2"));
-  ASSERT_TRUE(newer->migrate(soon()));
-  ASSERT_TRUE(newer->start(soon()));
-  EXPECT_TRUE(newer->findVoucher(VoucherId(7), soon()).value().has_value());
-  EXPECT_EQ(RawDatabase(world.path()).rows("SELECT version, name FROM sluice_schema ORDER BY version"),
-            (std::vector<std::string>{"1 vouchers, orders, processes", "2 extra"}));
-}
-
-TEST(SqliteSchema, AFailedStepLeavesTheVersionBeforeIt) {
-  SqliteWorld world;
-  const auto broken = later(world, true);
-  const Status done = broken->migrate(soon());
-  EXPECT_EQ(done.error().code, ErrorCode::Internal);
-  EXPECT_EQ(RawDatabase(world.path()).rows("SELECT MAX(version) FROM sluice_schema").at(0), "2");
-  EXPECT_EQ(RawDatabase(world.path()).rows("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'more'").at(0),
-            "0");
-  EXPECT_TRUE(later(world, false)->start(soon()));
-}
-
-TEST(SqliteSchema, ANewerOneIsRefusedWithBothVersions) {
-  SqliteWorld world;
-  ASSERT_TRUE(later(world, false)->migrate(soon()));
-  const auto older = world.make();
-  for (const Status& refused : {older->start(soon()), older->migrate(soon())}) {
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, ErrorCode::Misconfigured);
-    EXPECT_THAT(refused.error().text, HasSubstr("has version 2, this program needs version 1"));
-  }
-}
-
 TEST(SqliteSchema, TablesOfOthersAreRefusedAndLeftAsTheyWere) {
   SqliteWorld world;
   std::filesystem::create_directories(world.folder() + "/data");
@@ -173,28 +116,6 @@ TEST(SqliteSchema, ALedgerThatIsNotOursIsRefused) {
   const Status refused = world.make()->start(soon());
   EXPECT_EQ(refused.error().code, ErrorCode::Misconfigured);
   EXPECT_THAT(refused.error().text, HasSubstr("version 1"));
-}
-
-TEST(SqliteSchema, SixteenProcessesMigrateAtOnce) {
-  SqliteWorld world;
-  const std::string gate = world.folder() + "/gate";
-  std::vector<std::unique_ptr<Child>> children;
-  children.reserve(16);
-  for (int k = 0; k < 16; ++k) {
-    children.push_back(std::make_unique<Child>([&] {
-      while (!std::filesystem::exists(gate))
-        ::usleep(500);
-      const auto store = world.make();
-      if (!store->migrate(soon())) return 1;
-      if (!store->start(soon())) return 2;
-      return store->createVoucher(VoucherId(), settingsOf(1, 1), soon()) ? 0 : 3;
-    }));
-  }
-  std::ofstream(gate).put('x');
-  for (const auto& child : children) {
-    EXPECT_EQ(child->wait(), 0);
-  }
-  EXPECT_EQ(world.open()->listVouchers(VoucherId(), 100, soon()).value().size(), 16u);
 }
 
 TEST(SqliteSchema, HoldsTheLawsEvenAgainstStatementsByHand) {
@@ -329,28 +250,6 @@ TEST(SqlitePlans, NoQueryScansTheOrders) {
   expectIndexes(world.path(), heard);
   RawDatabase(world.path()).run("ANALYZE");  // an operator's: the plans must hold with statistics too
   expectIndexes(world.path(), heard);
-}
-
-// --- descriptors ---
-
-std::size_t openDescriptors() {
-  const std::filesystem::directory_iterator entries("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
-}
-
-TEST(SqliteStore, OpeningAndClosingManyTimesLeavesNothingOpen) {
-  sqlite::SqliteOptions options;
-  options.synchronousFull = false;
-  SqliteWorld world(options);
-  (void)world.open();
-  const std::size_t before = openDescriptors();
-  for (int k = 0; k < 300; ++k) {
-    const auto store = world.make();
-    ASSERT_TRUE(store->start(soon()));
-    ASSERT_TRUE(store->findOrder(OrderId(1), soon()));
-    if (k % 2 == 0) store->close();
-  }
-  EXPECT_EQ(openDescriptors(), before);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ wrong_store(two_transactions IN common/sql/sql_persist.cpp BASE concurrent CAUGH
   TO [=[                  session.soci.commit();
                   execute(session, Text("BEGIN IMMEDIATE"));
                   if (const Status taken = takePieces(session, decision.taken); !taken) return taken.error();]=])
-wrong_store(release_forgotten IN common/sql/sql_orders.cpp CAUGHT_BY R4
+wrong_store(release_forgotten IN common/sql/sql_orders.cpp BASE faults CAUGHT_BY R4
   FROM [=[<< dialect_->unreleased() <<]=] TO [=[<< "released_at IS NULL AND status >= 4 ORDER BY updated_at, id" <<]=])
 wrong_store(the_living_released IN common/sql/sql_orders.cpp CAUGHT_BY R2
   FROM [=[<< dialect_->unreleased() <<]=] TO [=[<< "released_at IS NULL ORDER BY updated_at, id" <<]=])
@@ -51,7 +51,7 @@ wrong_store(ids_as_doubles IN common/sql/statement.cpp CAUGHT_BY S25
   TO [=[std::to_chars(digits.data(), digits.data() + digits.size(), static_cast<std::int64_t>(static_cast<double>(number)) - (number > (1LL << 53) ? 1 : 0))]=])
 wrong_store(newer_schema_taken IN common/sql/schema.cpp BASE contract CAUGHT_BY S03
   FROM [=[version && version.value() > static_cast<int>(ours)]=] TO [=[false]=])
-wrong_store(errors_tell_values IN store_sqlite/sqlite_error.cpp BASE contract CAUGHT_BY S29
+wrong_store(errors_tell_values IN store_sqlite/sqlite_error.cpp BASE faults CAUGHT_BY S29
   FROM [=[      return unavailable("the database is read-only: " + text);]=]
   TO [=[      return unavailable("INSERT INTO orders VALUES (7, 4242): " + text);]=])
 wrong_store(leases_lost IN common/sql/session_pool.cpp BASE concurrent CAUGHT_BY S30

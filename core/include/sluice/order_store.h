@@ -128,6 +128,8 @@ class OrderStore {
   // hold live, decides in the order given (each seeing the earlier ones), inserts, subtracts what was
   // inserted. One outcome for each, same order. payBy counts from `now` (storing). Duplicates inside the
   // batch: the first decides, the others are Already.
+  // A malformed admission (an id or quantity out of range) makes the whole batch InvalidArgument, with its
+  // place in the text, and a row that the schema refuses makes it Internal: the caller parts the batch.
   [[nodiscard]] virtual Result<std::vector<PersistOutcome>> persist(std::span<const Admission> admissions,
                                                                     UtcTime now, UtcTime payBy,
                                                                     Deadline deadline) = 0;
@@ -165,7 +167,7 @@ class OrderStore {
                                                                 std::size_t max, Deadline deadline) = 0;
 
   // --- processes ---
-  // The lowest number whose lease has run out. Overloaded where all limits::kProcessNumbers are held.
+  // `name`: 1 to 200 bytes of UTF-8 without control characters. The lowest number whose lease has run out. Overloaded where all limits::kProcessNumbers are held.
   [[nodiscard]] virtual Result<ProcessLease> leaseProcess(const std::string& name, milliseconds duration,
                                                           UtcTime now, Deadline deadline) = 0;
   // Conflict where the lease was lost to another holder. Also records the counts, in the same transaction.

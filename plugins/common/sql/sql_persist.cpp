@@ -95,8 +95,10 @@ std::optional<std::string> faultOfBatch(std::span<const Admission> admissions) {
   if (admissions.empty() || admissions.size() > limits::kReceiveBatchMax) {
     return "a batch has 1 to " + std::to_string(limits::kReceiveBatchMax) + " orders";
   }
-  for (const Admission& admission : admissions) {
-    if (auto fault = faultOf(admission)) return fault;
+  for (std::size_t k = 0; k < admissions.size(); ++k) {
+    const auto fault = faultOf(admissions[k]);
+    if (fault)
+      return "order " + std::to_string(k + 1) + " of " + std::to_string(admissions.size()) + ": " + *fault;
   }
   return std::nullopt;
 }

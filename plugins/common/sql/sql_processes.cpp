@@ -1,6 +1,8 @@
 // SqlStore: process numbers held by lease, and what each process counted.
 #include <algorithm>
 
+#include "sluice/printable.h"
+
 #include "checks.h"
 #include "rows.h"
 #include "sql_store.h"
@@ -13,11 +15,9 @@ namespace {
 constexpr std::size_t kNameBytesMax = 200;
 
 std::optional<std::string> faultOfName(const std::string& name) {
-  const auto isControl = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
-  if (!name.empty() && name.size() <= kNameBytesMax && std::none_of(name.begin(), name.end(), isControl)) {
-    return std::nullopt;
-  }
-  return "a process name has 1 to " + std::to_string(kNameBytesMax) + " bytes and no control characters";
+  if (!name.empty() && name.size() <= kNameBytesMax && isPrintable(name)) return std::nullopt;
+  return "a process name has 1 to " + std::to_string(kNameBytesMax) +
+         " bytes of UTF-8 without control characters";
 }
 
 // 128 bits: no two leases share one, whoever drew it.

@@ -20,6 +20,12 @@ std::optional<Voucher> selectVoucher(Session& session, VoucherId id, std::string
   return rows.empty() ? std::nullopt : std::optional(std::move(rows.front()));
 }
 
+// Those who want the next number come one after the other: else many who come at once would all choose the
+// same one, and most would lose the race for it again and again. The ledger's first row is always there.
+void lockNumbering(Session& session, std::string_view lockRows) {
+  Rows<1> rows(session, Text("SELECT version FROM sluice_schema WHERE version = 1") << lockRows);
+}
+
 VoucherId nextVoucherId(Session& session) {
   Rows<1> rows(session, Text("SELECT COALESCE(MAX(id), 0) + 1 FROM vouchers"));
   return rows.next() ? VoucherId(rows.number(0)) : VoucherId(1);
@@ -87,6 +93,7 @@ Result<Voucher> SqlStore::createVoucher(VoucherId id, const VoucherSettings& set
     return {ErrorCode::InvalidArgument, "create voucher: " + *fault};
   if (id.value() < 0) return {ErrorCode::InvalidArgument, "create voucher: an id is a positive number"};
   return answer(Use::Write, "create voucher", deadline, [&](Session& session) -> Result<Voucher> {
+    if (!id.valid()) lockNumbering(session, dialect_->lockRows());
     const Voucher voucher{id.valid() ? id : nextVoucherId(session), settings, 1, settings.allocated};
     if (selectVoucher(session, voucher.id)) {
       return {ErrorCode::Conflict, "the store has a voucher " + voucher.id.text() + " already"};
