@@ -6,17 +6,9 @@ extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
 
 namespace sluice::test {
 
-PrivateMariadb& mariadb() {
-  static PrivateMariadb server;
-  return server;
+std::unique_ptr<StoreWorld> makeMysqlWorld() {
+  static DatabaseServer server(DatabaseKind::Mariadb);
+  return std::make_unique<ServerWorld>(server, *sluice_plugin());
 }
-
-std::unique_ptr<ServerWorld> mysqlWorld() {
-  PrivateMariadb& server = mariadb();
-  return std::make_unique<ServerWorld>(server, *sluice_plugin(),
-                                       PluginOptions{{"unix_socket", server.socketPath()}, {"user", "root"}});
-}
-
-std::unique_ptr<StoreWorld> makeMysqlWorld() { return mysqlWorld(); }
 
 }  // namespace sluice::test

@@ -7,8 +7,6 @@
 
 namespace sluice::test {
 
-[[nodiscard]] PrivateMariadb& mariadb();
-[[nodiscard]] std::unique_ptr<ServerWorld> mysqlWorld();
 [[nodiscard]] std::unique_ptr<StoreWorld> makeMysqlWorld();
 
 }  // namespace sluice::test

@@ -6,18 +6,9 @@ extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
 
 namespace sluice::test {
 
-PrivatePostgres& postgres() {
-  static PrivatePostgres server;
-  return server;
+std::unique_ptr<StoreWorld> makePgWorld() {
+  static DatabaseServer server(DatabaseKind::Postgres);
+  return std::make_unique<ServerWorld>(server, *sluice_plugin());
 }
-
-std::unique_ptr<ServerWorld> pgWorld() {
-  PrivatePostgres& server = postgres();
-  return std::make_unique<ServerWorld>(
-      server, *sluice_plugin(),
-      PluginOptions{{"host", server.folder()}, {"port", std::to_string(server.port())}, {"user", "sluice"}});
-}
-
-std::unique_ptr<StoreWorld> makePgWorld() { return pgWorld(); }
 
 }  // namespace sluice::test

@@ -7,8 +7,6 @@
 
 namespace sluice::test {
 
-[[nodiscard]] PrivatePostgres& postgres();
-[[nodiscard]] std::unique_ptr<ServerWorld> pgWorld();
 [[nodiscard]] std::unique_ptr<StoreWorld> makePgWorld();
 
 }  // namespace sluice::test

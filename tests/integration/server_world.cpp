@@ -6,11 +6,13 @@
 
 namespace sluice::test {
 
-ServerWorld::ServerWorld(DatabaseServer& server, const PluginDescriptor& plugin, PluginOptions options)
-    : server_(server), plugin_(plugin), options_(std::move(options)) {
+ServerWorld::ServerWorld(DatabaseServer& server, const PluginDescriptor& plugin)
+    : server_(server), plugin_(plugin) {
   static std::atomic<int> made{0};
   database_ = "world" + std::to_string(++made);
-  options_["dbname"] = database_;
+  for (const auto& [key, value] : server.database().storeOptions(database_)) {
+    options_[key] = value;
+  }
   server_.createDatabase(database_);
 }
 
@@ -27,7 +29,7 @@ std::unique_ptr<OrderStore> ServerWorld::makeWith(const PluginOptions& more) {
                                   .log = noLog(),
                                   .clock = systemClock(),
                                   .random = systemRandom(),
-                                  .dataDir = server_.folder()});
+                                  .dataDir = server_.database().folder()});
   if (!store) throw std::runtime_error(store.error().text);
   return std::move(store).take();
 }

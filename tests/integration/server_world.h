@@ -16,9 +16,8 @@ using PluginOptions = std::map<std::string, std::string>;
 
 class ServerWorld final : public StoreWorld {
  public:
-  // `server` outlives it. `options` are the plugin's, without its prefix; the database's name is added as
-  // dbname.
-  ServerWorld(DatabaseServer& server, const PluginDescriptor& plugin, PluginOptions options);
+  // `server` outlives it.
+  ServerWorld(DatabaseServer& server, const PluginDescriptor& plugin);
   ~ServerWorld() override;
   [[nodiscard]] std::unique_ptr<OrderStore> make() override { return makeWith({}); }
   // With other options than the world's, e.g. another port.
@@ -29,8 +28,8 @@ class ServerWorld final : public StoreWorld {
  private:
   DatabaseServer& server_;
   const PluginDescriptor& plugin_;
-  PluginOptions options_;
   std::string database_;
+  PluginOptions options_;
 };
 
 }  // namespace sluice::test
