@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sluice/audit.h"
+#include "sluice/private_database.h"
 
 #include "cli/command.h"
 #include "cli/demo_figures.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr int kInterrupted = 128 + SIGINT;
 // The storm's own deadlines end it sooner.
+constexpr milliseconds kDatabaseWithin{60000};
 constexpr milliseconds kStormWithin{120000};
 constexpr milliseconds kStoredWithin{120000};
 constexpr milliseconds kRestWithin{20000};
@@ -46,6 +48,7 @@ class Demo {
   int run();
 
  private:
+  Status startDatabase();
   Status sell();
   Result<StormLog> storm(VoucherId voucher);
   Status inspect(VoucherId voucher, const StormLog& log);
@@ -58,6 +61,8 @@ class Demo {
 
   const Given& given_;
   std::vector<std::string> sets_;
+  std::unique_ptr<PrivateDatabase> database_;  // outlives the server that uses it
+  std::vector<std::pair<std::string, std::string>> databaseSettings_;
   std::unique_ptr<DemoServer> server_;
   DemoFigures figures_;
 };
@@ -73,10 +78,29 @@ int Demo::run() {
   return code;
 }
 
+// A store that is a server gets one of the demo's own, unless the user says where there is one.
+Status Demo::startDatabase() {
+  const std::string prefix = "store." + given_.store + ".";
+  const bool given = std::any_of(sets_.begin(), sets_.end(),
+                                 [&](const std::string& set) { return set.starts_with(prefix); });
+  if ((given_.store != "pg" && given_.store != "mysql") || given) return {};
+  tell(given_.store == "pg" ? "starting a private PostgreSQL" : "starting a private MariaDB");
+  PrivateDatabaseOptions options;
+  options.kind = given_.store == "pg" ? DatabaseKind::Postgres : DatabaseKind::Mariadb;
+  auto started = PrivateDatabase::start(options, Deadline::in(kDatabaseWithin));
+  if (!started) return started.error();
+  database_ = std::move(started).take();
+  for (const auto& [key, value] : database_->storeOptions("sluice")) {
+    databaseSettings_.emplace_back(prefix + key, value);
+  }
+  return database_->createDatabase("sluice");
+}
+
 Status Demo::sell() {
+  if (Status database = startDatabase(); !database) return database.error().during("start a database");
   tell("starting a server (queue " + given_.queue + ", store " + given_.store + ", embedded Redis)");
   Result<std::unique_ptr<DemoServer>> server =
-      DemoServer::start({given_.queue, given_.store, given_.folder, sets_});
+      DemoServer::start({given_.queue, given_.store, given_.folder, databaseSettings_, sets_});
   if (!server) return server.error();
   server_ = std::move(server).take();
   const Result<VoucherId> voucher = server_->createVoucher("Demo", given_.stock);
@@ -236,7 +260,9 @@ void addDemo(CLI::App& app, Invocation& invocation) {
   command->add_option("--repeat", given->repeat, "Share of users that ask twice at once (default 0.01)")
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--queue", given->queue, "Queue plugin (default stream)");
-  command->add_option("--store", given->store, "Store plugin (default sqlite)");
+  command->add_option("--store", given->store,
+                      "Store plugin (default sqlite); pg and mysql start a private server, unless --set "
+                      "store.<name>.<key>=... names one");
   command->add_option("--data", given->folder,
                       "Folder to keep the data in (default: a temporary one, removed at the end)");
   command->add_flag("--json", given->json, "Print the figures as JSON");

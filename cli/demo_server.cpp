@@ -99,6 +99,9 @@ Status DemoServer::writeSettings(const DemoServerOptions& options) {
   file << "# The settings of a demo.\n"
        << "queue = " << options.queue << "\nstore = " << options.store << "\ndata.dir = " << folder_
        << "\nredis.embedded = true\nhttp.port = 0\nadmin.token.generate = true\n";
+  for (const auto& [key, value] : options.settings) {
+    file << key << " = " << value << "\n";
+  }
   file.close();
   globals_ = {{path}, options.sets};
   return file ? Status()

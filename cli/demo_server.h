@@ -23,8 +23,9 @@ namespace sluice::cli {
 struct DemoServerOptions {
   std::string queue;
   std::string store;
-  std::string folder;             // empty: a new one below the temporary folder, removed at the end
-  std::vector<std::string> sets;  // further settings, over those of the demo
+  std::string folder;  // empty: a new one below the temporary folder, removed at the end
+  std::vector<std::pair<std::string, std::string>> settings;  // further ones of the demo: key, value
+  std::vector<std::string> sets;                              // the user's, over those of the demo
 };
 
 class DemoServer {

@@ -21,7 +21,7 @@ using sluice::StoreContext;
 constexpr OptionSpec kOptions[] = {
     {"host", OptionType::Text, "127.0.0.1", "..255", false, "Name or address of the server."},
     {"port", OptionType::Integer, "3306", "1..65535", false, "Port of the server."},
-    {"unix_socket", OptionType::Path, "", "..107", false,
+    {"socket", OptionType::Path, "", "..107", false,
      "The server's socket; replaces host and port, and is faster on the same machine."},
     {"dbname", OptionType::Text, "sluice", "..64", false,
      "The database; it must exist and belong to Sluice alone."},
@@ -33,7 +33,7 @@ constexpr OptionSpec kOptions[] = {
      "name: over an open network use a tunnel."},
     {"sslcert", OptionType::Path, "", "..1024", false, "Our own certificate, where the server wants one."},
     {"sslkey", OptionType::Path, "", "..1024", false, "Its key."},
-    {"connect_timeout", OptionType::Duration, "5s", "1s..1m", false,
+    {"connect.timeout", OptionType::Duration, "5s", "1s..1m", false,
      "Longest time for opening a connection; whole seconds."},
     {"writers", OptionType::Integer, "4", "1..64", false,
      "Connections for transactions that change something, opened as needed; at least fulfilment.workers."},
@@ -53,22 +53,24 @@ std::string quoted(const std::string& value) {
 std::string connectString(const OptionMap& options) {
   // Never SOCI's reconnect: the library would connect again within a transaction and say nothing.
   std::string text = "charset='utf8mb4'";
-  for (const char* key : {"dbname", "user", "password", "unix_socket", "sslca", "sslcert", "sslkey"}) {
+  for (const char* key : {"dbname", "user", "password", "sslca", "sslcert", "sslkey"}) {
     if (!options.text(key).empty()) text += " " + std::string(key) + "=" + quoted(options.text(key));
   }
-  if (options.text("unix_socket").empty()) {
+  if (const std::string& socket = options.text("socket"); !socket.empty()) {
+    text += " unix_socket=" + quoted(socket);
+  } else {
     text += " host=" + quoted(options.text("host")) + " port=" + std::to_string(options.integer("port"));
   }
-  return text + " connect_timeout=" + std::to_string(options.duration("connect_timeout").count() / 1000);
+  return text + " connect_timeout=" + std::to_string(options.duration("connect.timeout").count() / 1000);
 }
 
 Result<std::unique_ptr<OrderStore>> makeStore(const StoreContext& context) noexcept {
   try {
-    if (context.options.text("host") == "localhost" && context.options.text("unix_socket").empty()) {
+    if (context.options.text("host") == "localhost" && context.options.text("socket").empty()) {
       return {
           ErrorCode::Misconfigured,
           "store.mysql.host = localhost: the client library takes that for a socket in a place of its own; "
-          "set store.mysql.unix_socket, or host = 127.0.0.1"};
+          "set store.mysql.socket, or host = 127.0.0.1"};
     }
     sluice::mysql::MysqlOptions options;
     options.connect = connectString(context.options);

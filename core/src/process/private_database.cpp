@@ -184,7 +184,7 @@ std::vector<std::pair<std::string, std::string>> PrivateDatabase::storeOptions(
   if (options_.kind == DatabaseKind::Postgres) {
     return {{"host", folder_}, {"port", std::to_string(port_)}, {"user", "sluice"}, {"dbname", dbname}};
   }
-  return {{"unix_socket", socketPath()}, {"user", "root"}, {"dbname", dbname}};
+  return {{"socket", socketPath()}, {"user", "root"}, {"dbname", dbname}};
 }
 
 std::vector<std::string> PrivateDatabase::client(const std::string& database) const {
