@@ -59,6 +59,11 @@ void FaultyStore::poison(UserId user) {
   poisoned_.insert(user);
 }
 
+void FaultyStore::cure() {
+  const std::lock_guard lock(mutex_);
+  poisoned_.clear();
+}
+
 bool FaultyStore::holdsPoison(std::span<const Admission> admissions) const {
   const std::lock_guard lock(mutex_);
   return std::any_of(admissions.begin(), admissions.end(),

@@ -18,6 +18,7 @@ class FaultyStore final : public OrderStore {
   Faults faults{storeCalls()};
   // A persist that has an order of this user in its batch answers Internal, and stores nothing.
   void poison(UserId user);
+  void cure();
 
   [[nodiscard]] Status start(Deadline deadline) override;
   [[nodiscard]] Status migrate(Deadline deadline) override;

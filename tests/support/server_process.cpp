@@ -31,15 +31,17 @@ std::string fileText(const std::string& path) {
 
 ServerProcess::ServerProcess(Sets sets) : sets_(std::move(sets)) {
   bool redisGiven = false;
+  bool dataGiven = false;
   for (const auto& [key, value] : sets_) {
     redisGiven = redisGiven || key.rfind("redis.", 0) == 0;
+    dataGiven = dataGiven || key == "data.dir";
   }
   if (!redisGiven) sets_.emplace_back("redis.embedded", "true");
+  if (!dataGiven) sets_.emplace_back("data.dir", folder_.file("data"));
 }
 
 std::vector<std::string> ServerProcess::commandLine(const std::vector<std::string>& command) const {
-  std::vector<std::string> line = {places::binary(), "--set", "data.dir=" + folder_.file("data"), "--set",
-                                   "http.port=0"};
+  std::vector<std::string> line = {places::binary(), "--set", "http.port=0"};
   for (const auto& [key, value] : sets_) {
     line.insert(line.end(), {"--set", key + "=" + value});
   }

@@ -20,7 +20,8 @@ class ServerProcess {
  public:
   using Sets = std::vector<std::pair<std::string, std::string>>;
 
-  // `sets` are configuration keys; without any redis.* key an embedded Redis is used. Not started yet.
+  // `sets` are configuration keys; without any redis.* key an embedded Redis is used, without data.dir
+  // folder()/data. Not started yet.
   ServerProcess() : ServerProcess(Sets()) {}
   explicit ServerProcess(Sets sets);
   ServerProcess(const ServerProcess&) = delete;

@@ -363,15 +363,23 @@ TEST_F(EngineTest, AnAlarmOfFulfilmentTakesReadinessAway) {
 
 // --- journal off ---
 
-TEST(EngineWithoutJournal, PublishesItselfAndSaysWhatThatMeans) {
-  FakeQueueOptions queue;
-  queue.traits = {.reserves = true};
-  queue.capacity = 100;
-  Fakes fakes(queue, false);
-  fakes.qualifier.setJournal(false);
+FakeQueueOptions queueInThisProcess() {
+  FakeQueueOptions options;
+  options.traits = {.reserves = true};
+  options.capacity = 100;
+  return options;
+}
+
+EngineOptions withoutJournal() {
   EngineOptions options;
   options.journal = false;
-  const auto engine = Engine::make(fakes.parts(), options);
+  return options;
+}
+
+TEST(EngineWithoutJournal, PublishesItselfAndSaysWhatThatMeans) {
+  Fakes fakes(queueInThisProcess(), false);
+  fakes.qualifier.setJournal(false);
+  const auto engine = Engine::make(fakes.parts(), withoutJournal());
   ASSERT_TRUE(engine->start(soon()));
   EXPECT_TRUE(engine->readiness().ready);
   EXPECT_EQ(engine->readiness().durability, Durability::L0);
@@ -383,6 +391,34 @@ TEST(EngineWithoutJournal, PublishesItselfAndSaysWhatThatMeans) {
     std::this_thread::sleep_for(milliseconds(2));
   }
   engine->stop(soon());
+}
+
+TEST(EngineWithoutJournal, StoppingStoresWhatWaitsInThisProcessFirst) {
+  Fakes fakes(queueInThisProcess(), false);
+  fakes.qualifier.setJournal(false);
+  const auto engine = Engine::make(fakes.parts(), withoutJournal());
+  ASSERT_TRUE(engine->start(soon()));
+  const VoucherId voucher = fakes.sell(10).id;
+  // The first one keeps the worker busy, the others wait behind it.
+  std::atomic<bool> storing{false};
+  std::atomic<bool> goOn{false};
+  fakes.store.faults.onCall([&](std::string_view call) {
+    storing = storing || call == "persist";
+    while (call == "persist" && !goOn)
+      std::this_thread::sleep_for(milliseconds(1));
+  });
+  std::vector<OrderId> orders;
+  for (int user = 1; user <= 5; ++user) {
+    orders.push_back(engine->order({voucher, UserId(user), 1, {}}, soon()).order);
+    while (!storing)
+      std::this_thread::sleep_for(milliseconds(1));
+  }
+  std::thread stopping([&] { engine->stop(soon()); });
+  while (engine->readiness().ready)
+    std::this_thread::sleep_for(milliseconds(1));
+  goOn = true;
+  stopping.join();
+  EXPECT_EQ(engine->stats().stored, 5U);
 }
 
 }  // namespace

@@ -5,9 +5,10 @@
 // Threads:  order() and the reads from any thread; start and stop by the owner. Lifetime: construction is
 //           inert. start() opens store, qualifier and queue (each may be away: then the engine is up and
 //           not ready), leases a process number and starts the threads of its role. stop() refuses new
-//           requests, finishes those in flight, hands the rest of the queue back, gives the process number
-//           back; idempotent. Blocking: order() until its Deadline at the latest; nothing on its way takes
-//           a lock shared by all requests or asks the store.
+//           requests, finishes those in flight, stores what waits in a queue that dies with this process,
+//           hands the rest of a durable queue back, gives the process number back; idempotent. Blocking:
+//           order() until its Deadline at the latest; nothing on its way takes a lock shared by all
+//           requests or asks the store.
 #pragma once
 
 #include <cstdint>

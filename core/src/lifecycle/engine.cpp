@@ -23,6 +23,8 @@ constexpr milliseconds kReceiveWait{200};
 // Rows of one expiry or release step; a backlog is worked off step by step, so that neither keeps the other
 // waiting.
 constexpr std::size_t kRowsInStep = 1000;
+// What a stop keeps of its time for draining and giving the process number back.
+constexpr milliseconds kFarewell{500};
 // What a stop beyond its deadline still gives to say good-bye.
 constexpr milliseconds kLastWord{200};
 
@@ -202,6 +204,7 @@ void EngineImpl::stop(Deadline deadline) noexcept {
   life_ = Life::Stopped;
   gate_.close();
   const bool gateIdle = gate_.idleBy(deadline);
+  finishQueue(Deadline(deadline.at() - kFarewell));
   stopping_.raise();
   const bool orderly = crew_.doneBy(deadline) && gateIdle;
   if (orderly) sayGoodbye(deadline);
@@ -222,6 +225,17 @@ void EngineImpl::closeParts() noexcept {
   parts_.queue.close();
   parts_.qualifier.stop();
   parts_.store.close();
+}
+
+// What waits in a queue that dies with this process is stored before the process ends; what outlives it is
+// left to others.
+void EngineImpl::finishQueue(Deadline deadline) noexcept {
+  if (!works() || !health_.queueOpen() || parts_.queue.traits().durable) return;
+  while (!deadline.passed()) {
+    const auto stats = parts_.queue.stats(deadline);
+    if (!stats || stats.value().ready + stats.value().inFlight == 0) return;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
 }
 
 void EngineImpl::sayGoodbye(Deadline deadline) noexcept {

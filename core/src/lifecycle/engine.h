@@ -59,6 +59,7 @@ class EngineImpl final : public Engine {
   Status talkToStore();
   milliseconds workStep();
   milliseconds oweStep();
+  void finishQueue(Deadline deadline) noexcept;
   void sayGoodbye(Deadline deadline) noexcept;
   [[nodiscard]] fulfilment::Pause pause() const;
   void explainStore(Readiness& readiness) const;
