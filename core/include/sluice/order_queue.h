@@ -6,16 +6,19 @@
 //           and the gate publishes nothing.
 // Threads:  publish, reserve, stats and the dead-letter calls from any thread. receive, settle and extend
 //           take a `slot`, 0 .. consumers-1 (QueueContext): each slot is used by one thread at a time,
-//           different slots at the same time. Lifetime: construction is inert. start -> ... -> drain ->
-//           close. close is idempotent, may be called while a receive blocks, and after it every call
-//           answers Stopped. The destructor closes. Blocking: every call is bounded by its Deadline;
-//           receive on an empty queue returns an empty batch when it passes. Delivery: at least once. A
-//           message comes again when it was not settled before its holder died, its lease ran out or its
-//           connection was lost, so a success may be seen twice; the store's row per order id makes that
-//           harmless. `deliveries` counts hand-overs (also rises when a process dies), `failures` counts
-//           RetryLater settlements that were failures of the message. From limits::kIsolateFromDelivery
-//           deliveries on a message comes alone in its batch. Bytes that do not decode are dead-lettered
-//           inside the plugin (reason "undecodable: ...") and never delivered.
+//           different slots at the same time.
+// Lifetime: construction is inert. start -> ... -> drain -> close. close is idempotent, may be called while a
+//           receive blocks, and after it every call answers Stopped. The destructor closes.
+// Blocking: every call is bounded by its Deadline; receive on an empty queue returns an empty batch when it
+//           passes.
+// Delivery: at least once. A message comes again when it was not settled before its holder died, its lease
+//           ran out or its connection was lost, so a success may be seen twice; the store's row per order id
+//           makes that harmless. `deliveries` counts hand-overs (also rises when a process dies), `failures`
+//           counts RetryLater settlements that were failures of the message. From
+//           limits::kIsolateFromDelivery deliveries on a message comes alone in its batch. Bytes that do not
+//           decode are dead-lettered inside the plugin (reason "undecodable: ...") and never delivered.
+// Order:    first deliveries to one slot come in the order of publishing. A message that comes again has lost
+//           its place: it may come before or after those that still wait, which keep theirs.
 // Errors:   Unavailable, OutcomeUnknown (publish or settle may have happened; repeat it), Overloaded (full,
 //           nothing taken), Unsupported (trait not claimed), Misconfigured, Stopped. A lost queue is
 //           rebuilt inside; stats().dataLost counts it.
