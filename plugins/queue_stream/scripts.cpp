@@ -93,7 +93,12 @@ local function claim(me)
 end
 )lua";
 
+// What stands in a key's place is somebody's: it is named and left alone.
 constexpr std::string_view kEnsure = R"lua(
+for k, kind in ipairs({'stream', 'hash', 'zset', 'stream'}) do
+  local found = redis.call('TYPE', KEYS[k]).ok
+  if found ~= 'none' and found ~= kind then return {'strange', KEYS[k], found, kind} end
+end
 local made = redis.pcall('XGROUP', 'CREATE', journal, group, '0', 'MKSTREAM')
 if made.err then
   if string.find(made.err, 'BUSYGROUP', 1, true) then return {'exists'} end

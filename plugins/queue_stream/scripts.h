@@ -19,7 +19,7 @@ inline constexpr std::string_view kLaterConsumer = "~later";
 
 struct Scripts {
   // ARGV group -> "created" or "exists". Created from id 0; failures and retry of a lost group are forgotten
-  // with it.
+  // with it. Or "strange", a key, the type it has, the type it should have.
   RedisScript ensure;
   // ARGV group consumer lowest highest {id deliveries}... -> "1" or "0" for each, in one text.
   RedisScript done;

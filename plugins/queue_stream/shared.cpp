@@ -26,6 +26,13 @@ std::string_view versionIn(std::string_view info) noexcept {
   return info.substr(0, info.find_first_of("\r\n"));
 }
 
+Error strangeKey(RedisValue answer) {
+  const auto part = [&](std::size_t k) { return std::string(answer[k].text()); };
+  return {ErrorCode::Misconfigured, "the key " + part(1) + " holds a " + part(2) +
+                                        ", where queue = stream keeps a " + part(3) +
+                                        "; is redis.prefix used by something else?"};
+}
+
 }  // namespace
 
 bool isSupported(std::string_view version) noexcept {
@@ -87,7 +94,9 @@ Status Shared::ensureGroup(RedisConnection& connection, Deadline deadline) {
   const std::array<std::string_view, 1> args = {settings.group};
   const auto reply = connection.eval(scripts().ensure, names, args, deadline);
   if (!reply) return reply.error();
-  const bool created = reply.value().value()[0].text() == "created";
+  const RedisValue answer = reply.value().value();
+  if (answer[0].text() == "strange") return strangeKey(answer);
+  const bool created = answer[0].text() == "created";
   if (groupSeen_.exchange(true) && created) {
     ++counters.dataLost;
     log.repeated(LogLevel::Error, kComponent, "group gone",
