@@ -22,7 +22,7 @@ constexpr ContractCase kQueue[] = {
     {"Q12", "competing consumers get each message once; a stalled one stops nobody"},
     {"Q13", "one consumer sees the order of publishing"},
     {"Q14", "first deliveries to a slot keep the order, also when another process dies"},
-    {"Q15", "a message that was sent back comes again after the waiting ones"},
+    {"Q15", "a message that was sent back loses its place; the others keep their order"},
     {"Q16", "what is out does not come again by itself, and a receive takes no more than its batch"},
     {"Q17", "one huge publish comes whole"},
     {"Q18", "settled messages are forgotten, also after closing and opening"},

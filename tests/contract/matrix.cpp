@@ -27,7 +27,7 @@ class MatrixListener final : public testing::EmptyTestEventListener {
     const std::string capability = std::exchange(unclaimedNow(), "");
     for (const std::string_view id : casesInName(test.name())) {
       const std::string result = test.result()->Failed() ? "failed" : resultOf(test, capability);
-      out_ << id << ' ' << result << ' ' << test.test_suite_name() << '.' << test.name() << std::endl;
+      out_ << id << '\t' << result << '\t' << test.test_suite_name() << '.' << test.name() << std::endl;
     }
   }
 
@@ -41,7 +41,7 @@ class MatrixListener final : public testing::EmptyTestEventListener {
 
 const bool kListening = [] {
   const char* file = std::getenv("SLUICETEST_MATRIX_FILE");
-  if (file == nullptr) return false;
+  if (file == nullptr || *file == '\0') return false;
   testing::UnitTest::GetInstance()->listeners().Append(new MatrixListener(file));
   return true;
 }();

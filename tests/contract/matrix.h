@@ -1,7 +1,8 @@
 // Notes which cases a run of tests has shown, for matrix_report.
 //
 // Linked into every program that shows contract cases. Where the environment names a file
-// (SLUICETEST_MATRIX_FILE; ctest does), each test that names cases leaves a line `case result test` there.
+// (SLUICETEST_MATRIX_FILE; ctest does), each test that names cases leaves a line there: case, result and test,
+// with tabs between.
 #pragma once
 
 #include <string>

@@ -34,7 +34,8 @@ using Column = std::map<std::string, Cell, std::less<>>;
 
 void add(Column& column, const std::filesystem::path& file) {
   std::ifstream lines(file);
-  for (std::string id, result, test; lines >> id >> result >> test;) {
+  std::string id, result, test;
+  while (std::getline(lines, id, '\t') && std::getline(lines, result, '\t') && std::getline(lines, test)) {
     Cell& cell = column[id];
     if (result == "passed") {
       ++cell.passed;

@@ -2,6 +2,9 @@
 #include "contract/queue_contract.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <thread>
 
 namespace sluice::test {
 
@@ -49,9 +52,88 @@ std::vector<Settlement> settlementsOf(const std::vector<Delivery>& deliveries, S
   return settlements;
 }
 
-void QueueContract::SetUp() {
-  fixture_ = GetParam().make();
+std::vector<std::int64_t> numbers(std::int64_t first, std::int64_t count) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), first);
+  return all;
+}
+
+std::vector<std::int64_t> sorted(std::vector<std::int64_t> values) {
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+Status publishTo(OrderQueue& to, const std::vector<Admission>& admissions, Deadline deadline) {
+  if (to.traits().reserves) {
+    const auto places = to.reserve(admissions.size());
+    if (!places) return places.error();
+    if (places.value() < admissions.size()) {
+      to.unreserve(places.value());
+      return {ErrorCode::Overloaded, "full"};
+    }
+  }
+  return to.publish(admissions, deadline);
+}
+
+std::vector<Delivery> takeFrom(OrderQueue& from, std::size_t slot, std::size_t count, milliseconds within) {
+  const Deadline deadline = Deadline::in(within);
+  std::vector<Delivery> taken;
+  while (taken.size() < count && !deadline.passed()) {
+    const std::size_t max = std::min(limits::kReceiveBatchMax, count - taken.size());
+    auto batch = from.receive(slot, max, deadline.orSooner(milliseconds(500)));
+    if (!batch) continue;
+    EXPECT_LE(batch.value().size(), max);
+    taken.insert(taken.end(), batch.value().begin(), batch.value().end());
+  }
+  return taken;
+}
+
+void QueueContract::SetUp() { begin(needs()); }
+
+void QueueContract::begin(const QueueNeeds& needs) {
+  queue_.reset();
+  fixture_ = GetParam().make(needs);
   queue_ = open("first");
+}
+
+void QueueDelay::SetUp() {
+  QueueContract::SetUp();
+  if (queue_->traits().delayedRetry) return;
+  publish(1, 1);
+  auto later = settlementsOf(take(1), SettleKind::RetryLater);
+  later.at(0).delay = milliseconds(1);
+  EXPECT_EQ(queue_->settle(0, later, Deadline::in(kSoon)).error().code, ErrorCode::Unsupported);
+  SLUICE_SKIP_UNCLAIMED("delayedRetry");
+}
+
+void QueueLease::SetUp() {
+  QueueContract::SetUp();
+  if (queue_->traits().leaseExtend) return;
+  publish(1, 1);
+  const auto held = take(1);
+  EXPECT_EQ(queue_->extend(0, tokensOf(held), Deadline::in(kSoon)).error().code, ErrorCode::Unsupported);
+  SLUICE_SKIP_UNCLAIMED("leaseExtend");
+}
+
+void QueueProcesses::SetUp() {
+  QueueContract::SetUp();
+  if (!queue_->traits().multiProcess) SLUICE_SKIP_UNCLAIMED("multiProcess");
+}
+
+void QueueServer::SetUp() {
+  QueueContract::SetUp();
+  if (fixture_->server() == nullptr) SLUICE_SKIP_UNCLAIMED("a server");
+}
+
+void QueueNetwork::SetUp() {
+  QueueContract::SetUp();
+  if (fixture_->line() == nullptr) SLUICE_SKIP_UNCLAIMED("a network");
+}
+
+void QueueBytes::SetUp() {
+  QueueContract::SetUp();
+  if (!fixture_->inject("probe")) SLUICE_SKIP_UNCLAIMED("raw bytes");
+  begin(needs());
 }
 
 std::unique_ptr<OrderQueue> QueueContract::open(const std::string& instance, std::size_t consumers) {
@@ -62,15 +144,7 @@ std::unique_ptr<OrderQueue> QueueContract::open(const std::string& instance, std
 }
 
 Status QueueContract::publish(OrderQueue& to, const std::vector<Admission>& admissions) {
-  if (to.traits().reserves) {
-    const auto places = to.reserve(admissions.size());
-    if (!places) return places.error();
-    if (places.value() < admissions.size()) {
-      to.unreserve(places.value());
-      return {ErrorCode::Overloaded, "full"};
-    }
-  }
-  return to.publish(admissions, Deadline::in(kSoon));
+  return publishTo(to, admissions, Deadline::in(kSoon));
 }
 
 void QueueContract::publish(std::int64_t first, std::int64_t count) {
@@ -80,16 +154,7 @@ void QueueContract::publish(std::int64_t first, std::int64_t count) {
 
 std::vector<Delivery> QueueContract::take(OrderQueue& from, std::size_t slot, std::size_t count,
                                           milliseconds within) {
-  const Deadline deadline = Deadline::in(within);
-  std::vector<Delivery> taken;
-  while (taken.size() < count && !deadline.passed()) {
-    const std::size_t max = std::min(limits::kReceiveBatchMax, count - taken.size());
-    auto batch = from.receive(slot, max, deadline.orSooner(milliseconds(500)));
-    // A server that just came back may refuse for a moment.
-    if (!batch) continue;
-    EXPECT_LE(batch.value().size(), max);
-    taken.insert(taken.end(), batch.value().begin(), batch.value().end());
-  }
+  auto taken = takeFrom(from, slot, count, within);
   EXPECT_EQ(taken.size(), count);
   return taken;
 }
@@ -114,6 +179,30 @@ std::size_t QueueContract::countSettled(OrderQueue& queue, std::size_t slot,
       std::count(outcomes.value().begin(), outcomes.value().end(), SettleOutcome::Settled));
 }
 
+std::set<std::int64_t> QueueContract::drainAll(OrderQueue& queue) {
+  std::set<std::int64_t> seen;
+  const Deadline deadline = Deadline::in(kSoon);
+  while (fixture_->rawDepth() > 0 && !deadline.passed()) {
+    const auto batch = queue.receive(0, limits::kReceiveBatchMax, Deadline::in(milliseconds(200)));
+    if (!batch || batch.value().empty()) continue;
+    const auto orders = ordersOf(batch.value());
+    seen.insert(orders.begin(), orders.end());
+    (void)queue.settle(0, settlementsOf(batch.value()), Deadline::in(kSoon));
+  }
+  EXPECT_EQ(fixture_->rawDepth(), 0);
+  return seen;
+}
+
+void QueueContract::waitUntil(const std::function<bool()>& holds) {
+  const Deadline deadline = Deadline::in(kSoon);
+  bool held = holds();
+  while (!held && !deadline.passed()) {
+    std::this_thread::sleep_for(milliseconds(10));
+    held = holds();
+  }
+  EXPECT_TRUE(held);
+}
+
 QueueStats QueueContract::stats() {
   const auto stats = queue_->stats(Deadline::in(kSoon));
   EXPECT_TRUE(stats.ok()) << (stats.ok() ? "" : stats.error().text);
@@ -136,5 +225,30 @@ DeadLetter QueueContract::deadLetter(std::int64_t order, const std::string& reas
   const auto letters = dead();
   return letters.empty() ? DeadLetter() : letters.back();
 }
+
+namespace {
+
+const QueueCase*& onlyCase() {
+  static const QueueCase* tested = nullptr;
+  return tested;
+}
+
+}  // namespace
+
+bool registerQueueCase(const QueueCase& tested) {
+  onlyCase() = &tested;
+  return true;
+}
+
+const QueueCase& registeredQueueCase() { return *onlyCase(); }
+
+// A program may hold the tests of some suites only.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueContract);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueDelay);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueLease);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueProcesses);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueServer);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueNetwork);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueBytes);
 
 }  // namespace sluice::test

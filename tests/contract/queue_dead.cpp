@@ -1,14 +1,11 @@
-// Dead letters and delayed retries.
-#include <thread>
+// Dead letters: what every queue promises.
+#include <algorithm>
 
 #include "contract/queue_contract.h"
 
 namespace sluice::test {
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueDelay);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(QueueLease);
-
-TEST_P(QueueContract, ADeadLetterTellsItsWholeStory) {
+TEST_P(QueueContract, Q29_ADeadLetterTellsItsWholeStory) {
   publish(7, 1);
   settle(settlementsOf(take(1), SettleKind::RetryLater));
   auto last = settlementsOf(take(1), SettleKind::DeadLetter);
@@ -29,12 +26,12 @@ TEST_P(QueueContract, ADeadLetterTellsItsWholeStory) {
   expectQuiet(*queue_, 0);
 }
 
-TEST_P(QueueContract, ALongReasonIsCut) {
+TEST_P(QueueContract, Q29_ALongReasonIsCut) {
   const std::string reason(limits::kReasonBytesMax + 100, 'x');
   EXPECT_EQ(deadLetter(1, reason).reason, reason.substr(0, limits::kReasonBytesMax));
 }
 
-TEST_P(QueueContract, DeadLettersArePagedOldestFirst) {
+TEST_P(QueueContract, Q31_DeadLettersArePagedOldestFirst) {
   publish(1, 25);
   settle(settlementsOf(take(25), SettleKind::DeadLetter));
   std::vector<std::int64_t> orders;
@@ -61,7 +58,7 @@ TEST_P(QueueContract, DeadLettersArePagedOldestFirst) {
             ErrorCode::InvalidArgument);
 }
 
-TEST_P(QueueContract, ReplayStartsAnewUnderTheSameAdmission) {
+TEST_P(QueueContract, Q31_ReplayStartsAnewUnderTheSameAdmission) {
   publish(1, 1);
   settle(settlementsOf(take(1), SettleKind::RetryLater));
   settle(settlementsOf(take(1), SettleKind::DeadLetter));
@@ -82,7 +79,18 @@ TEST_P(QueueContract, ReplayStartsAnewUnderTheSameAdmission) {
   EXPECT_EQ(fixture_->rawDepth(), 0);
 }
 
-TEST_P(QueueContract, WhatIsGoneIsNotFound) {
+TEST_P(QueueContract, Q31_ReplayNeedsAPlaceInTheQueue) {
+  begin({.capacity = 2});
+  const DeadLetter letter = deadLetter(1, "x");
+  publish(2, 2);
+  EXPECT_EQ(queue_->replayDeadLetter(letter.id, Deadline::in(kSoon)).error().code, ErrorCode::Overloaded);
+  EXPECT_EQ(dead().size(), 1U) << "a full queue keeps the dead letter";
+  settle(settlementsOf(take(2)));
+  EXPECT_TRUE(queue_->replayDeadLetter(letter.id, Deadline::in(kSoon)).ok());
+  EXPECT_EQ(ordersOf(take(1)), numbers(1, 1));
+}
+
+TEST_P(QueueContract, Q31_WhatIsGoneIsNotFound) {
   const DeadLetter letter = deadLetter(1, "x");
   const Deadline deadline = Deadline::in(kSoon);
   ASSERT_TRUE(queue_->removeDeadLetter(letter.id, deadline).ok());
@@ -96,11 +104,11 @@ TEST_P(QueueContract, WhatIsGoneIsNotFound) {
   EXPECT_EQ(stats().deadLetters, 0);
 }
 
-TEST_P(QueueContract, FullDeadLettersBlockAndDropNothing) {
-  const auto max = static_cast<std::int64_t>(fixture_->deadMax());
+TEST_P(QueueContract, Q31_FullDeadLettersBlockAndDropNothing) {
+  const auto max = static_cast<std::int64_t>(fixture_->needs.deadMax);
   publish(1, max + 2);
   const auto held = take(static_cast<std::size_t>(max + 2));
-  ASSERT_EQ(held.size(), fixture_->deadMax() + 2);
+  ASSERT_EQ(held.size(), fixture_->needs.deadMax + 2);
   std::vector<Delivery> part(held.begin(), held.begin() + max);
   settle(settlementsOf(part, SettleKind::DeadLetter));
   part.assign(held.begin() + max, held.end());
@@ -113,81 +121,7 @@ TEST_P(QueueContract, FullDeadLettersBlockAndDropNothing) {
   ASSERT_TRUE(queue_->removeDeadLetter(dead().at(0).id, Deadline::in(kSoon)).ok());
   settle(mixed);
   EXPECT_EQ(fixture_->rawDepth(), 0);
-  EXPECT_EQ(dead().size(), fixture_->deadMax());
-}
-
-TEST_P(QueueDelay, ADelayedRetryWaitsAndOthersFlow) {
-  constexpr milliseconds kDelay{400};
-  publish(1, 1);
-  auto later = settlementsOf(take(1), SettleKind::RetryLater);
-  later.at(0).delay = kDelay;
-  const auto begin = std::chrono::steady_clock::now();
-  settle(later);
-  publish(2, 3);
-  EXPECT_EQ(ordersOf(take(3)), (std::vector<std::int64_t>{2, 3, 4}));
-  const auto again = take(1);
-  const auto waited = std::chrono::steady_clock::now() - begin;
-  ASSERT_EQ(again.size(), 1U);
-  EXPECT_EQ(again[0].admission, admissionOf(1));
-  // The server's clock and ours both count whole milliseconds.
-  EXPECT_GE(waited, kDelay - milliseconds(2));
-  EXPECT_LT(waited, kSoon / 2);
-}
-
-TEST_P(QueueDelay, DelaysAreKeptPerMessage) {
-  publish(1, 3);
-  auto later = settlementsOf(take(3), SettleKind::RetryLater);
-  later.at(0).delay = milliseconds(500);
-  later.at(1).delay = milliseconds(100);
-  later.at(2).delay = milliseconds(300);
-  settle(later);
-  EXPECT_EQ(ordersOf(take(3)), (std::vector<std::int64_t>{2, 3, 1}));
-}
-
-TEST_P(QueueDelay, ADelayLongerThanTheLeaseIsKept) {
-  const milliseconds delay = fixture_->lease() * 3 + milliseconds(300);
-  publish(1, 1);
-  auto later = settlementsOf(take(1), SettleKind::RetryLater);
-  later.at(0).delay = delay;
-  const auto begin = std::chrono::steady_clock::now();
-  settle(later);
-  const auto again = take(1);
-  EXPECT_GE(std::chrono::steady_clock::now() - begin, delay - milliseconds(2));
-  ASSERT_EQ(again.size(), 1U);
-  EXPECT_EQ(again[0].deliveries, 2U);
-}
-
-TEST_P(QueueLease, ExtensionKeepsAMessageOverManyLeases) {
-  publish(1, 2);
-  const auto held = take(2);
-  ASSERT_EQ(held.size(), 2U);
-  const auto other = open("other");
-  const Deadline end = Deadline::in(fixture_->lease() * 5);
-  while (!end.passed()) {
-    const auto extended = queue_->extend(0, tokensOf({held[0]}), Deadline::in(kSoon));
-    ASSERT_TRUE(extended.ok()) << extended.error().text;
-    std::this_thread::sleep_for(fixture_->lease() / 8);
-  }
-  // The one that nobody extended comes again, the other one does not.
-  const auto again = take(*other, 0, 1);
-  ASSERT_EQ(again.size(), 1U);
-  EXPECT_EQ(again[0].admission, held[1].admission);
-  settle(settlementsOf({held[0]}));
-  EXPECT_EQ(countSettled(*queue_, 0, settlementsOf({held[1]})), 0U);
-  settle(*other, 0, settlementsOf(again));
-  EXPECT_EQ(fixture_->rawDepth(), 0);
-}
-
-TEST_P(QueueLease, ExtendingWhatIsNotOursChangesNothing) {
-  publish(1, 1);
-  const auto held = take(1);
-  const auto other = open("other");
-  const auto again = take(*other, 0, 1);
-  ASSERT_EQ(again.size(), 1U);
-  ASSERT_TRUE(queue_->extend(0, tokensOf(held), Deadline::in(kSoon)).ok());
-  ASSERT_TRUE(queue_->extend(0, std::vector<DeliveryToken>{{9, 9, 9}}, Deadline::in(kSoon)).ok());
-  settle(*other, 0, settlementsOf(again));
-  EXPECT_EQ(fixture_->rawDepth(), 0);
+  EXPECT_EQ(dead().size(), fixture_->needs.deadMax);
 }
 
 }  // namespace sluice::test

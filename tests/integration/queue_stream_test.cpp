@@ -1,4 +1,4 @@
-// What only queue_stream has: foreign bytes, keys behind its back, consumers that retire, its options.
+// What only queue_stream has: entries of other shapes, keys behind its back, consumers that retire, its options.
 #include <thread>
 
 #include "sluice/plugin.h"
@@ -12,46 +12,9 @@ namespace sluice::test {
 
 namespace {
 
-const QueueCase kCase{"stream", [] { return std::make_unique<StreamFixture>(milliseconds(600)); }};
+INSTANTIATE_TEST_SUITE_P(Own, StreamOwn, testing::Values(kStream), queueCaseName);
 
-INSTANTIATE_TEST_SUITE_P(Own, StreamOwn, testing::Values(kCase), queueCaseName);
-
-std::string everyByte() {
-  std::string bytes;
-  for (int byte = 0; byte < 256; ++byte) {
-    bytes += static_cast<char>(byte);
-  }
-  return bytes;
-}
-
-TEST_P(StreamOwn, ForeignBytesReachTheDeadLettersByteForByte) {
-  const std::vector<std::string> foreign = {"",
-                                            everyByte(),
-                                            "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\nb\r\n",
-                                            "2 1 1 1 1 1",
-                                            "1 1 1 1 1",
-                                            "1 0 1 1 1 1",
-                                            "\xF0\x9F\x8E\x9F \xD7\xA9 e\xCC\x81",
-                                            std::string(limits::kDeadBytesMax, 'x')};
-  publish(1, 1);
-  for (const std::string& bytes : foreign) {
-    injectField("o", bytes);
-  }
-  publish(2, 1);
-  EXPECT_EQ(ordersOf(take(2)), (std::vector<std::int64_t>{1, 2})) << "consumption goes on";
-  const auto letters = dead();
-  ASSERT_EQ(letters.size(), foreign.size());
-  for (std::size_t k = 0; k < foreign.size(); ++k) {
-    EXPECT_EQ(letters[k].bytes, foreign[k]) << k;
-    EXPECT_FALSE(letters[k].admission) << k;
-    EXPECT_EQ(letters[k].reason.rfind("undecodable: ", 0), 0U) << letters[k].reason;
-    EXPECT_EQ(queue_->replayDeadLetter(letters[k].id, Deadline::in(kSoon)).error().code, ErrorCode::Corrupt);
-  }
-  EXPECT_EQ(stats().deadLettered, foreign.size());
-  EXPECT_EQ(redis().number({"XLEN", kJournal}), 2);
-}
-
-TEST_P(StreamOwn, EntriesOfAnotherShapeAreKeptWhole) {
+TEST_P(StreamOwn, Q28_EntriesOfAnotherShapeAreKeptWhole) {
   injectField("other", "value");
   redis().command({"XADD", kJournal, "*", "o", encodeAdmission(admissionOf(1)), "x", "y"});
   injectField("o", std::string(limits::kDeadBytesMax + 1, 'x'));
@@ -65,7 +28,7 @@ TEST_P(StreamOwn, EntriesOfAnotherShapeAreKeptWhole) {
   EXPECT_EQ(letters[2].bytes.size(), limits::kDeadBytesMax);
 }
 
-TEST_P(StreamOwn, AnUndecodableEntryOfADeadConsumerIsPutAsideToo) {
+TEST_P(StreamOwn, Q28_AnUndecodableEntryOfADeadConsumerIsPutAsideToo) {
   injectField("o", "garbage");
   redis().command({"XREADGROUP", "GROUP", kGroup, "gone-0", "STREAMS", kJournal, ">"});
   const Deadline deadline = Deadline::in(kSoon);
@@ -78,8 +41,8 @@ TEST_P(StreamOwn, AnUndecodableEntryOfADeadConsumerIsPutAsideToo) {
   expectClean();
 }
 
-TEST_P(StreamOwn, UndecodableEntriesWaitWhileTheDeadLettersAreFull) {
-  const std::size_t max = own().deadMax();
+TEST_P(StreamOwn, Q28_UndecodableEntriesWaitWhileTheDeadLettersAreFull) {
+  const std::size_t max = own().needs.deadMax;
   for (std::size_t k = 0; k < max + 1; ++k) {
     injectField("o", "garbage");
   }
@@ -119,7 +82,7 @@ TEST_P(StreamOwn, LeavesNothingBehind) {
   EXPECT_EQ(redis().number({"XLEN", kDead}), 0);
 }
 
-TEST_P(StreamOwn, TheDeadLetterInRedisNamesItsOrder) {
+TEST_P(StreamOwn, Q29_TheDeadLetterInRedisNamesItsOrder) {
   (void)deadLetter(77, "why");
   const auto reply = redis().command({"XRANGE", kDead, "-", "+"});
   const RedisValue fields = reply.value()[0][1];
@@ -135,7 +98,7 @@ TEST_P(StreamOwn, TheDeadLetterInRedisNamesItsOrder) {
   EXPECT_GT(std::stoll(found["at"]), 0);
 }
 
-TEST_P(StreamOwn, OnlyConsumersThatOwnNothingAreRetired) {
+TEST_P(StreamOwn, Q36_OnlyConsumersThatOwnNothingAreRetired) {
   own().settings.retire = milliseconds(300);
   queue_ = open("first");
   publish(1, 1);
@@ -163,33 +126,7 @@ TEST_P(StreamOwn, OnlyConsumersThatOwnNothingAreRetired) {
   expectClean();
 }
 
-TEST_P(StreamOwn, PublishingStopsAtTheCapWithNothingTaken) {
-  own().settings.journalMax = 10;
-  queue_ = open("first");
-  publish(1, 8);
-  const Status refused = publish(*queue_, admissionsOf(9, 3));
-  EXPECT_EQ(refused.error().code, ErrorCode::Overloaded);
-  EXPECT_EQ(fixture_->rawDepth(), 8);
-  settle(settlementsOf({take(8).at(0)}));
-  EXPECT_TRUE(publish(*queue_, admissionsOf(9, 3)).ok());
-  const auto rest = take(3);
-  settle(settlementsOf({rest.at(0)}, SettleKind::DeadLetter));
-  publish(20, 1);
-  EXPECT_EQ(queue_->replayDeadLetter(dead().at(0).id, Deadline::in(kSoon)).error().code,
-            ErrorCode::Overloaded);
-  EXPECT_EQ(dead().size(), 1U) << "a full journal keeps the dead letter";
-}
-
-TEST_P(StreamOwn, TwoShopsOnOneServerDoNotMix) {
-  own().settings.keyPrefix = "u";
-  const auto other = open("first");
-  publish(1, 1);
-  ASSERT_TRUE(publish(*other, admissionsOf(2, 1)).ok());
-  EXPECT_EQ(ordersOf(take(1)), std::vector<std::int64_t>{1});
-  EXPECT_EQ(ordersOf(take(*other, 0, 1)), std::vector<std::int64_t>{2});
-}
-
-TEST(StreamPlugin, NeedsRedis62) {
+TEST(StreamPlugin, Q49_NeedsRedis62) {
   for (const char* old : {"2.8.0", "5.0.14", "6.0.16", "6.1.240", "", "x"}) {
     EXPECT_FALSE(stream::isSupported(old)) << old;
   }

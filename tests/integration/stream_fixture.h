@@ -1,9 +1,5 @@
-// A queue_stream on a Redis of its own, for the tests of the stream queue.
+// A queue_stream on a Redis of its own, for the contract suite and for the tests of what only it has.
 #pragma once
-
-#include <atomic>
-#include <map>
-#include <mutex>
 
 #include "contract/queue_contract.h"
 #include "stream_queue.h"
@@ -15,60 +11,49 @@ inline const std::string kJournal = "t:{0}:orders";
 inline const std::string kDead = "t:{0}:dead";
 inline const std::string kGroup = "fulfilment";
 
-// Counts the lines that reach it; `repeated` is bounded by the log behind it, so calls are counted by topic.
-class CountingLog final : public Log {
+class StreamFixture final : public QueueFixture, public QueueServerPower {
  public:
-  bool enabled(LogLevel) const noexcept override { return true; }
-  void write(LogLevel, std::string_view, std::string_view) noexcept override { ++lines; }
-  void repeated(LogLevel, std::string_view, std::string_view topic, std::string_view) noexcept override {
-    const std::lock_guard lock(mutex_);
-    ++topics_[std::string(topic)];
-  }
-  std::size_t topic(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    return topics_[name];
-  }
-  std::atomic<std::size_t> lines{0};
+  explicit StreamFixture(const QueueNeeds& wanted);
+  std::unique_ptr<OrderQueue> make(const std::string& instance, std::size_t consumers) override;
+  std::unique_ptr<OrderQueue> makeNamed(const std::string& name) override;
+  std::int64_t rawDepth() override { return redis.number({"XLEN", kJournal}); }
+  std::vector<WrongOpening> wrongOpenings() override;
+  [[nodiscard]] std::string address() const override;
+  std::optional<RawFigures> raw() override;
+  QueueServerPower* server() override { return this; }
+  FaultProxy* line() override { return proxy_.get(); }
+  bool inject(const std::string& bytes) override;
+
+  void kill() override { redis.kill(); }
+  void start() override { redis.start(); }
+  void freeze() override { redis.freeze(); }
+  void resume() override { redis.resume(); }
+  void cutConnections() override { redis.command({"CLIENT", "KILL", "TYPE", "normal"}); }
+  void lose(Loss what) override;
+  void setMemoryFull(bool full) override { redis.command({"CONFIG", "SET", "maxmemory", full ? "1" : "0"}); }
+  void occupy() override;
+  bool isOccupied() override { return redis.text({"GET", kJournal}) == "a string"; }
+
+  // With everysec a killed server may lose what it has answered (it postpones writes while it syncs), with
+  // always not.
+  PrivateRedis redis{{"--appendfsync", needs.synced ? "always" : "everysec"}};
+  stream::Settings settings;
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::size_t> topics_;
+  std::unique_ptr<OrderQueue> makeWith(const stream::Settings& own);
+  std::unique_ptr<FaultProxy> proxy_;
 };
 
-class StreamFixture final : public QueueFixture {
- public:
-  // `fsync`: with everysec a killed server may lose what it has answered (it postpones writes while it
-  // syncs), with always not.
-  explicit StreamFixture(milliseconds leaseOfAll, const std::string& fsync = "everysec")
-      : redis({"--appendfsync", fsync}) {
-    settings.group = kGroup;
-    settings.keyPrefix = "t";
-    settings.lease = leaseOfAll;
-    settings.deadMax = 30;
-    settings.redis = redis.target();
-  }
-  std::unique_ptr<OrderQueue> make(const std::string& instance, std::size_t consumers) override {
-    stream::Settings own = settings;
-    own.instance = instance;
-    own.consumers = consumers;
-    return std::make_unique<stream::StreamQueue>(own, log, systemClock(), systemRandom());
-  }
-  std::int64_t rawDepth() override { return redis.number({"XLEN", kJournal}); }
-  std::size_t deadMax() const override { return static_cast<std::size_t>(settings.deadMax); }
-  milliseconds lease() const override { return settings.lease; }
-  void killServer() override { redis.kill(); }
-  void startServer() override { redis.start(); }
-  void freezeServer() override { redis.freeze(); }
-  void resumeServer() override { redis.resume(); }
+// What StreamFixture::address() says, opened by another process.
+std::unique_ptr<OrderQueue> joinStream(const std::string& address, const std::string& instance);
 
-  PrivateRedis redis;
-  CountingLog log;
-  stream::Settings settings;
-};
+inline const QueueCase kStream{
+    "stream", [](const QueueNeeds& needs) { return std::make_unique<StreamFixture>(needs); }, joinStream};
 
 // What only this queue has. The base's tools are used, its parameter is fixed.
 class StreamOwn : public QueueContract {
  protected:
+  [[nodiscard]] QueueNeeds needs() const override { return {.lease = kShortLease}; }
   StreamFixture& own() { return static_cast<StreamFixture&>(*fixture_); }
   PrivateRedis& redis() { return own().redis; }
   void injectField(const std::string& name, const std::string& bytes) {

@@ -1,4 +1,4 @@
-// A clock that moves only when a test says so, and a generator that repeats.
+// A clock that moves only when a test says so, one whose wall time jumps, and a generator that repeats.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,19 @@ class ManualClock final : public Clock {
  private:
   std::atomic<std::int64_t> wallMs_;
   std::atomic<std::int64_t> steadyMs_{1};
+};
+
+// The machine's clock, with its wall time set wrong by as much as a test says.
+class ShiftedClock final : public Clock {
+ public:
+  [[nodiscard]] UtcTime now() const noexcept override {
+    return systemClock().now() + milliseconds(shiftMs_.load());
+  }
+  [[nodiscard]] SteadyTime steady() const noexcept override { return systemClock().steady(); }
+  void shift(milliseconds by) noexcept { shiftMs_ = by.count(); }
+
+ private:
+  std::atomic<std::int64_t> shiftMs_{0};
 };
 
 class SeededRandom final : public Random {

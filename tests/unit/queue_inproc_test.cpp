@@ -15,30 +15,65 @@ namespace sluice::test {
 
 namespace {
 
-constexpr inproc::Settings kSettings{.capacity = 100000, .deadMax = 30};
+Result<std::unique_ptr<OrderQueue>> fromFactory(bool journal,
+                                                const std::map<std::string, std::string>& options = {}) {
+  const PluginDescriptor& plugin = *sluice_plugin();
+  std::vector<ConfigFault> faults;
+  const OptionMap map = checkOptions({plugin.options, plugin.optionCount}, options, "queue.inproc.", faults);
+  if (!faults.empty()) return {ErrorCode::Misconfigured, faults[0].key + ": " + faults[0].text};
+  return plugin.makeQueue({.options = map,
+                           .log = noLog(),
+                           .clock = systemClock(),
+                           .random = systemRandom(),
+                           .redis = {},
+                           .keyPrefix = "sluice",
+                           .instance = "local",
+                           .consumers = 1,
+                           .journal = journal,
+                           .journalMax = 1000});
+}
 
 class InprocFixture final : public QueueFixture {
  public:
+  using QueueFixture::QueueFixture;
   std::unique_ptr<OrderQueue> make(const std::string&, std::size_t) override {
-    auto queue = std::make_unique<inproc::InprocQueue>(kSettings, noLog(), systemClock());
+    const inproc::Settings settings{.capacity = static_cast<std::size_t>(needs.capacity),
+                                    .deadMax = needs.deadMax};
+    auto queue = std::make_unique<inproc::InprocQueue>(settings, log, clock);
     last_ = queue.get();
     return queue;
+  }
+  std::unique_ptr<OrderQueue> makeNamed(const std::string& name) override {
+    auto* const ours = last_;
+    auto other = make(name, 1);
+    last_ = ours;
+    return other;
   }
   // Nothing but the queue itself knows; its figures are checked against what the tests put in.
   std::int64_t rawDepth() override {
     const auto stats = last_->stats(Deadline::in(kSoon));
     return stats ? stats.value().ready + stats.value().inFlight : -1;
   }
-  std::size_t deadMax() const override { return kSettings.deadMax; }
+  std::vector<WrongOpening> wrongOpenings() override {
+    const auto opening = [](bool journal, const std::map<std::string, std::string>& options) {
+      return [=]() -> Status {
+        const auto made = fromFactory(journal, options);
+        return made ? Status() : Status(made.error());
+      };
+    };
+    return {{"the journal, which it does not read", opening(true, {}), "journal = off", ""},
+            {"an unknown option", opening(false, {{"capasity", "3"}}), "capacity", ""},
+            {"no room at all", opening(false, {{"capacity", "0"}}), "capacity", ""}};
+  }
 
  private:
   OrderQueue* last_ = nullptr;
 };
 
-const QueueCase kCase{"inproc", [] { return std::make_unique<InprocFixture>(); }};
+const QueueCase kInproc{
+    "inproc", [](const QueueNeeds& needs) { return std::make_unique<InprocFixture>(needs); }, {}};
 
-INSTANTIATE_TEST_SUITE_P(Inproc, QueueContract, testing::Values(kCase), queueCaseName);
-INSTANTIATE_TEST_SUITE_P(Inproc, QueueDelay, testing::Values(kCase), queueCaseName);
+SLUICE_QUEUE_CONTRACT(Inproc, kInproc);
 
 const Deadline kNow = Deadline::in(milliseconds(0));
 
@@ -61,20 +96,6 @@ TEST(InprocQueue, PlacesAreReservedGivenBackAndUsedOnce) {
   queue.unreserve(4);
   ASSERT_TRUE(queue.settle(0, settlementsOf(held.value()), kNow).ok());
   EXPECT_EQ(queue.reserve(20).value(), 10U);
-}
-
-TEST(InprocQueue, ReplayNeedsAPlace) {
-  inproc::InprocQueue queue({.capacity = 1, .deadMax = 1}, noLog(), systemClock());
-  ASSERT_TRUE(queue.start(kNow).ok());
-  ASSERT_EQ(queue.reserve(1).value(), 1U);
-  ASSERT_TRUE(queue.publish(admissionsOf(1, 1), kNow).ok());
-  const auto held = queue.receive(0, 1, kNow);
-  ASSERT_TRUE(queue.settle(0, settlementsOf(held.value(), SettleKind::DeadLetter), kNow).ok());
-  const std::string id = queue.deadLetters("", 1, kNow).value().at(0).id;
-  ASSERT_EQ(queue.reserve(1).value(), 1U);
-  EXPECT_EQ(queue.replayDeadLetter(id, kNow).error().code, ErrorCode::Overloaded);
-  queue.unreserve(1);
-  EXPECT_TRUE(queue.replayDeadLetter(id, kNow).ok());
 }
 
 TEST(InprocQueue, DelaysFollowTheClockItWasGiven) {
@@ -101,31 +122,6 @@ TEST(InprocQueue, AnotherSlotsMessageIsNotOurs) {
   const auto held = queue.receive(1, 1, kNow);
   EXPECT_EQ(queue.settle(0, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Stale);
   EXPECT_EQ(queue.settle(1, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Settled);
-}
-
-Result<std::unique_ptr<OrderQueue>> fromFactory(bool journal,
-                                                const std::map<std::string, std::string>& options = {}) {
-  const PluginDescriptor& plugin = *sluice_plugin();
-  std::vector<ConfigFault> faults;
-  const OptionMap map = checkOptions({plugin.options, plugin.optionCount}, options, "queue.inproc.", faults);
-  EXPECT_TRUE(faults.empty());
-  return plugin.makeQueue({.options = map,
-                           .log = noLog(),
-                           .clock = systemClock(),
-                           .random = systemRandom(),
-                           .redis = {},
-                           .keyPrefix = "sluice",
-                           .instance = "local",
-                           .consumers = 1,
-                           .journal = journal,
-                           .journalMax = 1000});
-}
-
-TEST(InprocQueue, TheFactoryRefusesTheJournalWithTheReason) {
-  const auto refused = fromFactory(true);
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().code, ErrorCode::Misconfigured);
-  EXPECT_NE(refused.error().text.find("journal = off"), std::string::npos);
 }
 
 TEST(InprocQueue, TheFactoryPassesItsOptionsOn) {

@@ -1,0 +1,93 @@
+// Many messages, many reconnects and clocks that jump: memory, descriptors and threads stay flat.
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "contract/queue_contract.h"
+
+namespace sluice::test {
+
+namespace {
+
+struct Footprint {
+  std::int64_t memoryKiB = 0;
+  std::int64_t threads = 0;
+  std::int64_t descriptors = 0;
+};
+
+Footprint footprint() {
+  Footprint now;
+  std::ifstream status("/proc/self/status");
+  for (std::string key; status >> key; status.ignore(1000, '\n')) {
+    if (key == "VmRSS:") status >> now.memoryKiB;
+    if (key == "Threads:") status >> now.threads;
+  }
+  now.descriptors = std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                  std::filesystem::directory_iterator());
+  return now;
+}
+
+// A sanitizer keeps what was freed, so its memory says nothing of ours.
+bool memoryCounts() { return std::string(SLUICE_SANITIZE).empty(); }
+
+void expectFlat(const Footprint& before, const Footprint& after) {
+  std::cout << "memory " << before.memoryKiB << " -> " << after.memoryKiB << " KiB, descriptors "
+            << before.descriptors << " -> " << after.descriptors << ", threads " << before.threads << " -> "
+            << after.threads << '\n';
+  EXPECT_LE(after.descriptors, before.descriptors + 2);
+  EXPECT_LE(after.threads, before.threads);
+  if (memoryCounts()) {
+    EXPECT_LE(after.memoryKiB, before.memoryKiB + 8 * 1024);
+  }
+}
+
+}  // namespace
+
+void QueueContract::carry(std::int64_t from, std::int64_t count) {
+  constexpr std::int64_t kRound = 500;
+  for (std::int64_t first = from; first < from + count; first += kRound) {
+    publish(first, kRound);
+    auto held = take(kRound);
+    ASSERT_EQ(held.size(), static_cast<std::size_t>(kRound));
+    auto verdicts = settlementsOf(held);
+    for (std::size_t k = 0; k < verdicts.size(); k += 50)
+      verdicts[k].kind = SettleKind::RetryLater;
+    settle(verdicts);
+    settle(settlementsOf(take(kRound / 50)));
+  }
+}
+
+TEST_P(QueueContract, Q50_ManyMessagesAndClocksThatJumpLeaveNothingBehind) {
+  const std::int64_t all = sized<std::int64_t>(20'000, 1'000'000);
+  carry(1, all / 4);  // what grows once, grows here
+  const Footprint before = footprint();
+  fixture_->clock.shift(std::chrono::hours(1));
+  carry(1 + all, all / 4);
+  fixture_->clock.shift(-std::chrono::hours(1));
+  carry(1 + 2 * all, all / 2);
+  fixture_->clock.shift(milliseconds(0));
+  expectFlat(before, footprint());
+  EXPECT_EQ(fixture_->rawDepth(), 0);
+  EXPECT_TRUE(dead().empty());
+  EXPECT_EQ(stats().oldestAge, milliseconds(0));
+}
+
+TEST_P(QueueServer, Q50_ForcedReconnectsLeakNothing) {
+  const int rounds = sized(100, 1'000);
+  publish(1, 1);
+  settle(settlementsOf(take(1)));
+  const Footprint before = footprint();
+  for (int round = 0; round < rounds; ++round) {
+    server().cutConnections();
+    (void)queue_->receive(0, 1, Deadline::in(milliseconds(1)));
+    (void)queue_->stats(Deadline::in(milliseconds(1)));
+    (void)queue_->receive(0, 1, Deadline::in(milliseconds(1)));
+  }
+  expectFlat(before, footprint());
+  EXPECT_GE(stats().reconnects, 10U);
+  publish(2, 3);
+  EXPECT_EQ(drainAll(*queue_).size(), 3U);
+}
+
+}  // namespace sluice::test
