@@ -77,6 +77,23 @@ TEST_F(QualifyKeep, AReleaseNamesTheUserAndTheVoucher) {
               ElementsAre(ReleaseOutcome::NotLoaded, ReleaseOutcome::Absent, ReleaseOutcome::Released));
 }
 
+TEST_F(QualifyKeep, WhatIsTakenBackLeavesNeitherHoldNorKey) {
+  load(voucherOf(10, 2));
+  const std::string_view key = "one-question-asked-twice";
+  const std::vector<QualifyRequest> first = {request(1, 1, 1, key), request(2, 2)};
+  decide(first);
+  ASSERT_EQ(text(decideOne(request(3, 1, 1, key))), "admitted 1");
+  ASSERT_TRUE(qualifier->takeBack(kVoucher, first, soon()));
+  EXPECT_EQ(snapshot().stock, 10);
+  EXPECT_EQ(redis.number({"EXISTS", kIdempotencyKey}), 0);
+  EXPECT_EQ(text(decideOne(request(4, 1, 1, key))), "admitted 4 fresh") << "the question is new";
+  ASSERT_TRUE(qualifier->takeBack(kVoucher, first, soon()));
+  EXPECT_EQ(text(decideOne(request(5, 1, 1, key))), "admitted 4") << "repeated, it spares later answers";
+  EXPECT_EQ(snapshot().stock, 9);
+  expectConserved();
+  EXPECT_TRUE(qualifier->takeBack(VoucherId(99), first, soon())) << "nothing of it is there";
+}
+
 TEST_F(QualifyKeep, AReleaseOfManyOrdersGoesInSeveralCalls) {
   load(voucherOf(1000));
   std::vector<Admission> dead;

@@ -128,30 +128,41 @@ Decision FakeQualifier::decideOne(Sale& sale, const QualifyRequest& request, Utc
   return {Verdict::Admitted, request.order, true};
 }
 
+ReleaseOutcome FakeQualifier::releaseOne(Sale& sale, UserId user, OrderId order) {
+  std::vector<Hold>& holds = sale.holds[user];
+  const auto hold =
+      std::find_if(holds.begin(), holds.end(), [&](const Hold& held) { return held.order == order; });
+  if (hold == holds.end()) return ReleaseOutcome::Absent;
+  sale.stock += hold->quantity;
+  sale.held -= hold->quantity;
+  holds.erase(hold);
+  ++releases_;
+  return ReleaseOutcome::Released;
+}
+
 Result<std::vector<ReleaseOutcome>> FakeQualifier::release(std::span<const Admission> orders, Deadline) {
   return call("release", [&]() -> Result<std::vector<ReleaseOutcome>> {
     std::vector<ReleaseOutcome> outcomes;
     for (const Admission& order : orders) {
       const auto found = sales_.find(order.voucher);
-      if (found == sales_.end()) {
-        outcomes.push_back(ReleaseOutcome::NotLoaded);
-        continue;
-      }
-      Sale& sale = found->second;
-      std::vector<Hold>& holds = sale.holds[order.user];
-      const auto hold = std::find_if(holds.begin(), holds.end(),
-                                     [&](const Hold& held) { return held.order == order.order; });
-      if (hold == holds.end()) {
-        outcomes.push_back(ReleaseOutcome::Absent);
-        continue;
-      }
-      sale.stock += hold->quantity;
-      sale.held -= hold->quantity;
-      holds.erase(hold);
-      ++releases_;
-      outcomes.push_back(ReleaseOutcome::Released);
+      outcomes.push_back(found == sales_.end() ? ReleaseOutcome::NotLoaded
+                                               : releaseOne(found->second, order.user, order.order));
     }
     return outcomes;
+  });
+}
+
+Status FakeQualifier::takeBack(VoucherId voucher, std::span<const QualifyRequest> requests, Deadline) {
+  return call("takeBack", [&]() -> Status {
+    const auto found = sales_.find(voucher);
+    if (found == sales_.end()) return {};
+    for (const QualifyRequest& request : requests) {
+      (void)releaseOne(found->second, request.user, request.order);
+      const auto key = found->second.keys.find({request.user, std::string(request.idempotencyKey)});
+      if (key != found->second.keys.end() && key->second.order == request.order)
+        found->second.keys.erase(key);
+    }
+    return {};
   });
 }
 
@@ -164,6 +175,7 @@ Result<std::size_t> FakeQualifier::restore(std::span<const Order> liveOrders, De
       std::vector<Hold>& holds = found->second.holds[order.user];
       if (std::any_of(holds.begin(), holds.end(), [&](const Hold& held) { return held.order == order.id; }))
         continue;
+      if (found->second.stock < order.quantity) continue;  // too few pieces are left
       holds.push_back({order.user, order.id, order.quantity});
       found->second.stock -= order.quantity;
       found->second.held += order.quantity;
@@ -389,13 +401,10 @@ std::string FakeQualifier::brokenLaws() const {
     std::int64_t pieces = 0;
     std::set<OrderId> orders;
     for (const auto& [user, holds] : sale.holds) {
-      std::int64_t ofUser = 0;
       for (const Hold& hold : holds) {
-        ofUser += hold.quantity;
+        pieces += hold.quantity;
         add(!orders.insert(hold.order).second, "CONSERVE_REDIS: order held twice");
       }
-      pieces += ofUser;
-      add(ofUser > sale.voucher.settings.limitPerUser, "ONE_PER_USER");
     }
     const std::int64_t allocated = sale.voucher.settings.allocated;
     add(sale.stock + sale.held != allocated, "CONSERVE_REDIS: stock + held is not allocated");

@@ -40,6 +40,8 @@ class FakeQualifier final : public Qualifier {
                               std::span<Decision> decisions, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders,
                                                             Deadline deadline) override;
+  [[nodiscard]] Status takeBack(VoucherId voucher, std::span<const QualifyRequest> requests,
+                                Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> restore(std::span<const Order> liveOrders, Deadline deadline) override;
   [[nodiscard]] Result<LoadOutcome> load(const VoucherLoad& load, Deadline deadline) override;
   [[nodiscard]] Result<SyncOutcome> sync(const Voucher& voucher, Deadline deadline) override;
@@ -89,6 +91,7 @@ class FakeQualifier final : public Qualifier {
     std::map<std::pair<UserId, std::string>, Hold> keys;
   };
   Decision decideOne(Sale& sale, const QualifyRequest& request, UtcTime now);
+  ReleaseOutcome releaseOne(Sale& sale, UserId user, OrderId order);
   static std::optional<Decision> repeated(const Sale& sale, const QualifyRequest& request);
   static std::optional<Verdict> refusal(const Sale& sale, const QualifyRequest& request, UtcTime now);
   void append(const Admission& admission);

@@ -31,6 +31,11 @@ Result<std::vector<ReleaseOutcome>> FaultyQualifier::release(std::span<const Adm
   return faults.run("release", [&] { return real_.release(orders, deadline); });
 }
 
+Status FaultyQualifier::takeBack(VoucherId voucher, std::span<const QualifyRequest> requests,
+                                 Deadline deadline) {
+  return faults.run("takeBack", [&] { return real_.takeBack(voucher, requests, deadline); });
+}
+
 Result<std::size_t> FaultyQualifier::restore(std::span<const Order> liveOrders, Deadline deadline) {
   return faults.run("restore", [&] { return real_.restore(liveOrders, deadline); });
 }

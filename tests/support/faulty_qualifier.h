@@ -22,6 +22,8 @@ class FaultyQualifier final : public Qualifier {
                               std::span<Decision> decisions, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders,
                                                             Deadline deadline) override;
+  [[nodiscard]] Status takeBack(VoucherId voucher, std::span<const QualifyRequest> requests,
+                                Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> restore(std::span<const Order> liveOrders, Deadline deadline) override;
   [[nodiscard]] Result<LoadOutcome> load(const VoucherLoad& load, Deadline deadline) override;
   [[nodiscard]] Result<SyncOutcome> sync(const Voucher& voucher, Deadline deadline) override;

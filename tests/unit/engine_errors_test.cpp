@@ -43,6 +43,11 @@ std::vector<TestedCall> testedCalls() {
 // The world in which the engine makes the call.
 std::unique_ptr<EngineWorld> worldFor(const TestedCall& tested) {
   if (tested.name() == "queue.reserve") return std::make_unique<EngineWorld>(Carrying::Memory);
+  if (tested.name() == "qualifier.takeBack") {
+    auto world = std::make_unique<EngineWorld>(Carrying::Memory);
+    world->fail(Part::Queue, "publish", ErrorCode::Unavailable, FaultMoment::Before, 3, 2);
+    return world;
+  }
   if (tested.name() == "queue.publish" || tested.name() == "store.listProcesses")
     return std::make_unique<EngineWorld>(Carrying::Broker);
   // Only messages that stay in hand have their lease renewed.
@@ -88,14 +93,14 @@ void manageVouchers(EngineWorld& world, VoucherId voucher) {
 void letLettersDie(EngineWorld& world, VoucherId voucher) {
   const OrderId replayed = world.order(voucher, UserId(21)).order;
   const OrderId dropped = world.order(voucher, UserId(22)).order;
-  world.fakes.store.poison(replayed);
-  world.fakes.store.poison(dropped);
+  world.poison(replayed, true);
+  world.poison(dropped, true);
   world.run(milliseconds(6000));
-  world.fakes.store.poison(replayed, false);
+  world.poison(replayed, false);
   world.replayLetters();
   world.run(milliseconds(4000));
   world.dropLetters();
-  world.fakes.store.poison(dropped, false);
+  world.poison(dropped, false);
   world.run(milliseconds(1000));
 }
 
@@ -106,9 +111,7 @@ void restartEverything(EngineWorld& world, VoucherId voucher) {
   world.run(milliseconds(2000));
   world.order(voucher, UserId(32));
   world.run(milliseconds(1000));
-  for (const ProcessLease& lease : world.fakes.store.leases()) {
-    world.fakes.store.stealLease(lease.number, world.fakes.clock.now());
-  }
+  world.stealLeases();
   world.run(milliseconds(3000));
   world.stopEngine();
   world.startEngine();

@@ -32,9 +32,7 @@ std::string_view partName(Part part) noexcept {
 }
 
 EngineWorld::EngineWorld(Carrying carrying, milliseconds orderPace, std::uint64_t seed)
-    : fakes(queueFor(carrying, fakes.qualifier), false),
-      carrying_(carrying),
-      orderPace_(orderPace) {
+    : fakes(queueFor(carrying, fakes.qualifier), false), carrying_(carrying), orderPace_(orderPace) {
   fakes.qualifier.setJournal(carrying == Carrying::Journal);
   fakes.queue.setPatient(false);
   fakes.random.reseed(seed);
@@ -72,6 +70,7 @@ void EngineWorld::stopEngine() {
   engine_->stop(soon());
   engine_->stop(soon());
   engine_.reset();
+  forgetMemory(false);
   fakes.reopen();
   checkAlways();
 }
@@ -86,8 +85,19 @@ void EngineWorld::killEngine() {
   for (const Part part : {Part::Qualifier, Part::Queue, Part::Store}) {
     faults(part).heal();
   }
+  forgetMemory(true);
   fakes.reopen();
   checkAlways();
+}
+
+// Without a journal what the process held dies with it: orders without a row are promised no more.
+void EngineWorld::forgetMemory(bool killed) {
+  if (carrying_ == Carrying::Journal) return;
+  holdsMayBeLost_ = holdsMayBeLost_ || killed || !scripted_.empty();
+  const auto rows = fakes.store.rows();
+  for (auto& [order, told] : told_) {
+    told.perhaps = told.perhaps || (carrying_ == Carrying::Memory && !rows.contains(order));
+  }
 }
 
 // --- time ---
@@ -116,8 +126,11 @@ OrderAnswer EngineWorld::order(VoucherId voucher, UserId user, std::int32_t quan
   note("user " + user.text() + " orders " + std::to_string(quantity) + " of voucher " + voucher.text() +
        ": " + std::string(verdictName(answer.verdict)) + " " + answer.order.text());
   checkHonest(request, answer, before, holdsBefore);
-  if (answer.verdict == Verdict::Admitted) told_[answer.order] = {voucher, user, quantity, false};
-  if (answer.verdict == Verdict::OutcomeUnknown) told_[answer.order] = {voucher, user, quantity, true};
+  // What a process without a journal took with it into death, a repeated answer does not bring back.
+  const bool lasts = carrying_ != Carrying::Memory || !told_.contains(answer.order);
+  if (answer.verdict == Verdict::Admitted && lasts) told_[answer.order] = {voucher, user, quantity, false};
+  if (answer.verdict == Verdict::OutcomeUnknown)
+    told_.insert({answer.order, {voucher, user, quantity, true}});
   checkAlways();
   return answer;
 }
@@ -286,12 +299,13 @@ void EngineWorld::dropLetters() {
 void EngineWorld::auditNow() {
   if (!running()) return;
   // Where there are doubts the audit waits for a second look; a simulation has no time for that.
-  const auto report = audit(parts(), Deadline::in(milliseconds(50)));
+  const auto report = audit(parts(), Deadline::in(milliseconds(20)));
   note(std::string("audit: ") + (report ? "ok" : report.error().text));
   if (!report) return checkCode("audit", report.error().code);
   // Failures that were scripted may be what it finds.
   for (const Violation& violation : report.value().violations) {
-    if (scripted_.empty()) problem("the audit beside the sale finds " + violation.invariant + ": " + violation.text);
+    if (scripted_.empty())
+      problem("the audit beside the sale finds " + violation.invariant + ": " + violation.text);
   }
 }
 
@@ -325,7 +339,31 @@ void EngineWorld::heal() {
   note("everything heals");
 }
 
-void EngineWorld::restartRedis() {
+void EngineWorld::stealLeases() {
+  note("another holder takes the process numbers");
+  for (const ProcessLease& lease : fakes.store.leases()) {
+    fakes.store.stealLease(lease.number, fakes.clock.now());
+  }
+}
+
+void EngineWorld::poison(OrderId order, bool poisoned) {
+  note("order " + order.text() + (poisoned ? " is poisoned" : " is poisoned no more"));
+  fakes.store.poison(order, poisoned);
+}
+
+void EngineWorld::consumerDies() {
+  note("what was delivered comes again");
+  fakes.queue.abandon();
+}
+
+void EngineWorld::restartRedis(bool losing) {
+  if (losing) loseLastWrites();
+  note("Redis restarts");
+  fakes.qualifier.restart(true);
+  checkAlways();
+}
+
+void EngineWorld::loseLastWrites() {
   const auto rows = fakes.store.rows();
   UtcTime newest{};
   for (const auto& [id, row] : rows) {
@@ -356,9 +394,6 @@ void EngineWorld::restartRedis() {
     fakes.qualifier.rememberHold(row.voucher, {row.user, id, row.quantity});
     break;
   }
-  note("Redis restarts");
-  fakes.qualifier.restart(true);
-  checkAlways();
 }
 
 std::vector<OrderId> EngineWorld::toldOrders() const {

@@ -69,11 +69,17 @@ class EngineWorld {
             std::size_t good = 0);
   void failAlways(Part part, const std::string& call, ErrorCode code, FaultMoment moment);
   void heal();
-  // Redis restarts and has lost the hold of a live row and the release of a dead one, where there are such.
-  void restartRedis();
+  // Redis restarts; `losing`: without the hold of a live row and the release of a dead one, where there are
+  // such.
+  void restartRedis(bool losing = true);
 
   // Heals everything, lets all come to rest, and checks what holds then.
   void comeToRest();
+
+  // Another holder takes the process numbers; an order cannot be stored for a while.
+  void stealLeases();
+  void poison(OrderId order, bool poisoned);
+  void consumerDies();
 
   // Orders that somebody was told of: admitted, or perhaps.
   [[nodiscard]] std::vector<OrderId> toldOrders() const;
@@ -104,9 +110,12 @@ class EngineWorld {
   void checkAnswersAtRest();
   void checkAuditAtRest();
   [[nodiscard]] bool isPerhaps(OrderId order) const;
+  void forgetMemory(bool killed);
+  void loseLastWrites();
 
   const Carrying carrying_;
   const milliseconds orderPace_;
+  bool holdsMayBeLost_ = false;  // a process that owed holds was killed
   Laws laws_{fakes};
   std::unique_ptr<lifecycle::EngineImpl> engine_;
   std::vector<VoucherId> vouchers_;

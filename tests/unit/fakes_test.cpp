@@ -81,8 +81,7 @@ TEST(Laws, AreFoundBroken) {
   EXPECT_EQ(laws.broken(), "");
   fakes.qualifier.rememberHold(voucher, {UserId(1), OrderId(1), 1});
   fakes.qualifier.rememberHold(voucher, {UserId(1), OrderId(1), 1});
-  EXPECT_THAT(laws.broken(), ::testing::AllOf(::testing::HasSubstr("CONSERVE_REDIS: order held twice"),
-                                              ::testing::HasSubstr("ONE_PER_USER")));
+  EXPECT_THAT(laws.broken(), ::testing::HasSubstr("CONSERVE_REDIS: order held twice"));
   fakes.qualifier.setStock(voucher, 3);
   EXPECT_THAT(laws.broken(), ::testing::HasSubstr("CONSERVE_REDIS: stock"));
   fakes.qualifier.setStock(voucher, -1);

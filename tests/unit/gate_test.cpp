@@ -374,15 +374,15 @@ TEST(PublishingGate, APublishThatDidNotHappenGivesTheStockBack) {
   EXPECT_EQ(fixture.order(voucher, 1).verdict, Verdict::Admitted);
 }
 
-TEST(PublishingGate, AReleaseThatFailsIsOwedAndDoneLater) {
+TEST(PublishingGate, AnAdmissionThatFailsToBeTakenBackIsOwedAndDoneLater) {
   GateFixture fixture(reservingQueue(2), kPublishing);
   const VoucherId voucher = fixture.sell(10);
   fixture.fakes.queue.faults.next("publish", ErrorCode::Unavailable);
-  fixture.fakes.qualifier.faults.next("release", ErrorCode::Unavailable, FaultMoment::Before, 2);
+  fixture.fakes.qualifier.faults.next("takeBack", ErrorCode::Unavailable, FaultMoment::Before, 2);
   EXPECT_EQ(fixture.order(voucher, 1).verdict, Verdict::Unavailable);
   EXPECT_EQ(fixture.held(voucher), 1);
-  EXPECT_EQ(fixture.gate.releaseOwed(soon()), 1U);
-  EXPECT_EQ(fixture.gate.releaseOwed(soon()), 0U);
+  EXPECT_EQ(fixture.gate.takeBackOwed(soon()), 1U);
+  EXPECT_EQ(fixture.gate.takeBackOwed(soon()), 0U);
   EXPECT_EQ(fixture.held(voucher), 0);
   EXPECT_EQ(fixture.fakes.brokenLaws(), "");
 }
@@ -398,6 +398,41 @@ TEST(PublishingGate, AnUnknownPublishIsRepeatedAndOtherwiseUnknown) {
   const OrderAnswer answer = fixture.order(voucher, 2);
   EXPECT_EQ(answer.verdict, Verdict::OutcomeUnknown);
   EXPECT_EQ(fixture.fakes.qualifier.holdsOf(voucher, UserId(2), soon()).value()[0].order, answer.order);
+}
+
+constexpr std::string_view kKey = "one-question-asked-twice";
+
+TEST(PublishingGate, AKeyWhoseOrderWasTakenBackIsNewAgain) {
+  GateFixture fixture(reservingQueue(2), kPublishing);
+  const VoucherId voucher = fixture.sell(10);
+  const OrderRequest request{voucher, UserId(1), 1, kKey};
+  fixture.fakes.queue.faults.next("publish", ErrorCode::Unavailable, FaultMoment::Before, 2);
+  EXPECT_EQ(fixture.gate.order(request, soon()).verdict, Verdict::Unavailable);
+  fixture.fakes.qualifier.faults.next("takeBack", ErrorCode::Unavailable);
+  EXPECT_EQ(fixture.gate.order(request, soon()).verdict, Verdict::Unavailable);
+  EXPECT_EQ(fixture.gate.takeBackOwed(soon()), 0U);
+  const OrderAnswer answer = fixture.gate.order(request, soon());
+  EXPECT_EQ(answer.verdict, Verdict::Admitted);
+  EXPECT_TRUE(answer.fresh);
+  EXPECT_EQ(fixture.fakes.queue.receive(0, 10, soon()).value()[0].admission.order, answer.order);
+}
+
+TEST(PublishingGate, ARepeatedQuestionIsPublishedAgainBecauseTheFirstPublishMayHaveFailed) {
+  FakeQueueOptions queue;
+  queue.traits = {.durable = true};
+  GateFixture fixture(queue, kPublishing);
+  const VoucherId voucher = fixture.sell(10);
+  const OrderRequest request{voucher, UserId(1), 1, kKey};
+  fixture.fakes.queue.faults.next("publish", ErrorCode::OutcomeUnknown, FaultMoment::Before, 2);
+  const OrderAnswer unknown = fixture.gate.order(request, soon());
+  EXPECT_EQ(unknown.verdict, Verdict::OutcomeUnknown);
+  fixture.fakes.queue.faults.next("publish", ErrorCode::Unavailable);
+  EXPECT_EQ(fixture.gate.order(request, soon()).verdict, Verdict::OutcomeUnknown);
+  EXPECT_EQ(fixture.held(voucher), 1) << "only what is fresh is taken back";
+  const OrderAnswer again = fixture.gate.order(request, soon());
+  EXPECT_EQ(again.verdict, Verdict::Admitted);
+  EXPECT_EQ(again.order, unknown.order);
+  EXPECT_EQ(fixture.fakes.queue.receive(0, 10, soon()).value()[0].admission.order, unknown.order);
 }
 
 // --- all at once ---

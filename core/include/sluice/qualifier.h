@@ -146,6 +146,12 @@ class Qualifier {
   [[nodiscard]] virtual Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders,
                                                                     Deadline deadline) = 0;
 
+  // Undoes admissions of decide() that reached nobody: gives their holds back and forgets their idempotency
+  // keys, so that the same question is a new one. Only without a journal, where a publish certainly did not
+  // happen (the one exception of rule R2). Requires: at most kQualifyBatchMax requests. May be repeated.
+  [[nodiscard]] virtual Status takeBack(VoucherId voucher, std::span<const QualifyRequest> requests,
+                                        Deadline deadline) = 0;
+
   // Re-creates holds of live rows that Redis may have lost. Existing holds and vouchers not loaded are left
   // alone. Answers how many were missing.
   [[nodiscard]] virtual Result<std::size_t> restore(std::span<const Order> liveOrders, Deadline deadline) = 0;

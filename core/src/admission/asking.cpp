@@ -6,7 +6,7 @@
 namespace sluice::admission {
 namespace {
 
-// Owed releases kept in memory; beyond it a hold waits for the audit, as one whose process died does.
+// Admissions to take back, kept in memory; beyond it a hold waits for the audit, as one whose process died does.
 constexpr std::size_t kOwedMax = 10000;
 
 void answerAll(Batch& batch, std::size_t from, Verdict verdict) noexcept {
@@ -101,57 +101,85 @@ Status Asking::decide(VoucherId voucher, const Batch& batch, std::size_t asked, 
 std::size_t Asking::publish(VoucherId voucher, Batch& batch, std::size_t asked, UtcTime now,
                             Deadline deadline) {
   std::vector<Admission> admissions;
+  std::size_t fresh = 0;
   for (std::size_t k = 0; k < asked; ++k) {
+    // The repeated ones as well: the first publish may be what failed. A message that comes twice is harmless.
+    if (batch.answers[k].verdict != Verdict::Admitted) continue;
     const QualifyRequest& request = batch.requests[k];
-    if (isFresh(batch, k))
-      admissions.push_back({request.order, request.user, voucher, request.quantity, now});
+    admissions.push_back({batch.answers[k].order, request.user, voucher, request.quantity, now});
+    if (isFresh(batch, k)) ++fresh;
   }
   const bool reserves = parts_.queue.traits().reserves;
   if (reserves) parts_.queue.unreserve(asked - admissions.size());
   if (admissions.empty()) return 0;
-  Status published = parts_.queue.publish(admissions, deadline);
-  if (published) return admissions.size();
-  const bool unknown = errorTraits(published.error().code).mayHaveHappened;
-  // A message that comes twice is harmless, so an unknown outcome is settled by publishing once more.
-  if (unknown && parts_.queue.publish(admissions, deadline)) return admissions.size();
+  const Status published = publishSurely(admissions, deadline);
+  if (published) return fresh;
   parts_.log.repeated(LogLevel::Error, "gate", "admissions were not published", published.error().text);
-  if (unknown) {
-    for (std::size_t k = 0; k < asked; ++k) {
-      if (isFresh(batch, k)) batch.answers[k] = {Verdict::OutcomeUnknown, batch.requests[k].order, false};
-    }
-    return 0;
-  }
   if (reserves) parts_.queue.unreserve(admissions.size());
-  takeBack(batch, admissions, verdictOf(published.error().code), deadline);
+  if (!errorTraits(published.error().code).mayHaveHappened)
+    takeBack(voucher, batch, asked, verdictOf(published.error().code), deadline);
+  for (std::size_t k = 0; k < asked; ++k) {
+    OrderAnswer& answer = batch.answers[k];
+    if (answer.verdict == Verdict::Admitted) answer = {Verdict::OutcomeUnknown, answer.order, false};
+  }
   return 0;
+}
+
+// An unknown outcome is settled by publishing once more; the error is the first one.
+Status Asking::publishSurely(std::span<const Admission> admissions, Deadline deadline) {
+  Status published = parts_.queue.publish(admissions, deadline);
+  const bool unknown = !published && errorTraits(published.error().code).mayHaveHappened;
+  return unknown && parts_.queue.publish(admissions, deadline) ? Status() : published;
 }
 
 // The one exception of rule R2: without a journal, and with a publish that certainly did not happen, nobody
 // else knows the holds.
-void Asking::takeBack(Batch& batch, std::span<const Admission> admissions, Verdict verdict,
+void Asking::takeBack(VoucherId voucher, Batch& batch, std::size_t asked, Verdict verdict,
                       Deadline deadline) {
-  for (std::size_t k = 0; k < batch.size; ++k) {
-    if (isFresh(batch, k)) batch.answers[k] = {verdict, OrderId(), false};
+  std::vector<Owed> page;
+  for (std::size_t k = 0; k < asked; ++k) {
+    if (!isFresh(batch, k)) continue;
+    page.push_back({voucher, batch.requests[k], std::string(batch.requests[k].idempotencyKey)});
+    batch.answers[k] = {verdict, OrderId(), false};
   }
-  if (parts_.qualifier.release(admissions, deadline)) return;
+  if (page.empty() || takeBackPage(page, deadline)) return;
   const std::lock_guard lock(mutex_);
-  const std::size_t room = kOwedMax - std::min(kOwedMax, owed_.size());
-  owed_.insert(owed_.end(), admissions.begin(),
-               admissions.begin() + static_cast<std::ptrdiff_t>(std::min(room, admissions.size())));
+  page.resize(std::min(page.size(), kOwedMax - std::min(kOwedMax, owed_.size())));
+  owed_.insert(owed_.end(), page.begin(), page.end());
 }
 
-std::size_t Asking::releaseOwed(Deadline deadline) {
-  std::vector<Admission> page;
-  {
-    const std::lock_guard lock(mutex_);
-    const std::size_t size = std::min(owed_.size(), limits::kPageMax);
-    page.assign(owed_.end() - static_cast<std::ptrdiff_t>(size), owed_.end());
-    owed_.resize(owed_.size() - size);
+// Requires: all of one voucher.
+Status Asking::takeBackPage(std::span<const Owed> page, Deadline deadline) {
+  std::vector<QualifyRequest> requests;
+  for (const Owed& owed : page) {
+    requests.push_back(owed.request);
+    requests.back().idempotencyKey = owed.key;
   }
-  const bool released = page.empty() || parts_.qualifier.release(page, deadline).ok();
+  return parts_.qualifier.takeBack(page.front().voucher, requests, deadline);
+}
+
+// The last of those owed, and its neighbours of the same voucher.
+std::vector<Asking::Owed> Asking::takePage() {
   const std::lock_guard lock(mutex_);
-  if (!released) owed_.insert(owed_.end(), page.begin(), page.end());
-  return owed_.size();
+  std::vector<Owed> page;
+  while (!owed_.empty() && page.size() < limits::kQualifyBatchMax &&
+         (page.empty() || page.front().voucher == owed_.back().voucher)) {
+    page.push_back(std::move(owed_.back()));
+    owed_.pop_back();
+  }
+  return page;
+}
+
+std::size_t Asking::takeBackOwed(Deadline deadline) {
+  while (true) {
+    const std::vector<Owed> page = takePage();
+    if (page.empty()) return 0;
+    if (takeBackPage(page, deadline)) continue;
+    // To the front, so that one voucher with damaged keys does not keep the others waiting.
+    const std::lock_guard lock(mutex_);
+    owed_.insert(owed_.begin(), page.begin(), page.end());
+    return owed_.size();
+  }
 }
 
 }  // namespace sluice::admission

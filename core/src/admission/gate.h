@@ -45,7 +45,7 @@ class Gate {
   // The vouchers on record, from the catalog.
   void know(std::span<const VoucherId> vouchers) { lanes_.know(vouchers); }
   [[nodiscard]] std::vector<AdmissionCount> admitted() const { return lanes_.admitted(); }
-  std::size_t releaseOwed(Deadline deadline) { return asking_.releaseOwed(deadline); }
+  std::size_t takeBackOwed(Deadline deadline) { return asking_.takeBackOwed(deadline); }
 
   // A voucher that was on record and missing in Redis within the last ten seconds.
   [[nodiscard]] std::optional<VoucherId> missingVoucher() const;

@@ -186,7 +186,7 @@ milliseconds EngineImpl::workStep() {
 }
 
 milliseconds EngineImpl::oweStep() {
-  return gate_.releaseOwed(Deadline::in(kStoreWithin)) > 0 ? kAgainSoon : kEverySecond;
+  return gate_.takeBackOwed(Deadline::in(kStoreWithin)) > 0 ? kAgainSoon : kEverySecond;
 }
 
 void EngineImpl::startThreads() {
@@ -240,6 +240,9 @@ void EngineImpl::finishQueue(Deadline deadline) noexcept {
 
 void EngineImpl::sayGoodbye(Deadline deadline) noexcept {
   const auto failed = [this](const Error& error) { parts_.log.warning("engine", "stopping: " + error.text); };
+  // Nobody else knows these holds.
+  if (const std::size_t owed = gate_.takeBackOwed(deadline); owed > 0)
+    failed({ErrorCode::Unavailable, std::to_string(owed) + " holds could not be given back; run the audit"});
   if (health_.queueOpen()) {
     const auto handedBack = parts_.queue.drain(deadline);
     if (!handedBack) failed(handedBack.error());

@@ -33,6 +33,7 @@ class LuaQualifier final : public Qualifier {
   Status decide(VoucherId voucher, std::span<const QualifyRequest> requests, UtcTime now,
                 std::span<Decision> decisions, Deadline deadline) override;
   Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders, Deadline deadline) override;
+  Status takeBack(VoucherId voucher, std::span<const QualifyRequest> requests, Deadline deadline) override;
   Result<std::size_t> restore(std::span<const Order> liveOrders, Deadline deadline) override;
   Result<LoadOutcome> load(const VoucherLoad& load, Deadline deadline) override;
   Result<SyncOutcome> sync(const Voucher& voucher, Deadline deadline) override;

@@ -103,6 +103,27 @@ Status LuaQualifier::releaseSome(VoucherId voucher, std::span<const Admission> o
   return readOutcomes(answer.text(), which, outcomes);
 }
 
+// The keys first: between the two steps the same question meets the hold. The other way round it would be
+// answered with an order that is not there any more.
+Status LuaQualifier::takeBack(VoucherId voucher, std::span<const QualifyRequest> requests,
+                              Deadline deadline) {
+  std::vector<std::string> words;
+  std::vector<Admission> holds;
+  for (const QualifyRequest& request : requests) {
+    holds.push_back({request.order, request.user, voucher, request.quantity, UtcTime()});
+    if (request.idempotencyKey.empty()) continue;
+    words.push_back(request.user.text() + ":" + std::string(request.idempotencyKey));
+    words.push_back(request.order.text());
+  }
+  if (!words.empty()) {
+    const auto reply = eval(scripts_.forgetKeys, {VoucherKeys(keys_, voucher).names[3]}, words, deadline);
+    if (!reply) return reply.error();
+    if (reply.value().value().isArray()) return unreadable(voucher, reply.value().value()[0].text());
+  }
+  const auto released = release(holds, deadline);
+  return released ? Status() : released.error();
+}
+
 Result<std::size_t> LuaQualifier::restore(std::span<const Order> liveOrders, Deadline deadline) {
   for (const Order& order : liveOrders) {
     if (!isLive(order.status))

@@ -41,6 +41,7 @@ Scripts::Scripts()
       load(script("load")),
       sync(script("sync")),
       eligible(script("eligible")),
+      forgetKeys(script("forget_keys")),
       snapshot(script("snapshot")) {}
 
 }  // namespace sluice

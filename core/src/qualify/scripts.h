@@ -18,10 +18,11 @@ struct Scripts {
   RedisScript load;
   RedisScript sync;
   RedisScript eligible;
+  RedisScript forgetKeys;
   RedisScript snapshot;
 
-  [[nodiscard]] std::array<const RedisScript*, 8> all() const {
-    return {&qualify, &release, &restore, &loadHolds, &load, &sync, &eligible, &snapshot};
+  [[nodiscard]] std::array<const RedisScript*, 9> all() const {
+    return {&qualify, &release, &restore, &loadHolds, &load, &sync, &eligible, &forgetKeys, &snapshot};
   }
 };
 
