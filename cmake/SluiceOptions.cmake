@@ -1,9 +1,14 @@
 # Interface targets that carry every flag of the project. Nothing edits CMAKE_CXX_FLAGS.
 option(SLUICE_WARNINGS_AS_ERRORS "Warnings are errors" OFF)
-set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
-set_property(CACHE SLUICE_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
-if(NOT SLUICE_SANITIZE MATCHES "^(|address,undefined|thread)$")
-  message(FATAL_ERROR "SLUICE_SANITIZE=${SLUICE_SANITIZE}: use '', 'address,undefined' or 'thread'")
+set(SLUICE_SANITIZERS "address,undefined" "thread" "fuzzer-no-link,address,undefined")
+list(JOIN SLUICE_SANITIZERS "', '" quoted)
+set(SLUICE_SANITIZE "" CACHE STRING "Sanitizers: empty, or one of '${quoted}'")
+set_property(CACHE SLUICE_SANITIZE PROPERTY STRINGS "" ${SLUICE_SANITIZERS})
+if(SLUICE_SANITIZE AND NOT SLUICE_SANITIZE IN_LIST SLUICE_SANITIZERS)
+  message(FATAL_ERROR "SLUICE_SANITIZE=${SLUICE_SANITIZE}: leave it empty, or use one of '${quoted}'")
+endif()
+if(SLUICE_SANITIZE MATCHES "fuzzer" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  message(FATAL_ERROR "SLUICE_SANITIZE=${SLUICE_SANITIZE}: libFuzzer comes with clang; use the preset fuzz")
 endif()
 
 set(CMAKE_CXX_STANDARD 20)

@@ -122,15 +122,20 @@ bool isOptionKey(std::string_view key) noexcept {
   return before != '.';
 }
 
+PropertyFile parseProperties(std::string_view content, const std::string& name,
+                             std::vector<ConfigFault>& faults) {
+  Scan scan(name, faults);
+  std::istringstream good(scan.run(content));
+  return {new Poco::Util::PropertyFileConfiguration(good), std::move(scan.lines)};
+}
+
 PropertyFile readPropertyFile(const std::string& path, std::vector<ConfigFault>& faults) {
   const Result<std::string> content = readWhole(path);
   if (!content) {
     faults.push_back({printable(path, 300), content.error().text});
     return {};
   }
-  Scan scan(path, faults);
-  std::istringstream good(scan.run(content.value()));
-  return {new Poco::Util::PropertyFileConfiguration(good), std::move(scan.lines)};
+  return parseProperties(content.value(), path, faults);
 }
 
 }  // namespace sluice

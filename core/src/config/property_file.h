@@ -9,6 +9,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <Poco/AutoPtr.h>
@@ -23,8 +24,12 @@ struct PropertyFile {
   std::map<std::string, std::size_t> lines;                 // key -> line
 };
 
-// Appends a fault for each bad line, without its content (it may hold a secret); the good lines are read all
-// the same.
+// Reads what stands in a file of this name. Appends a fault for each bad line, without its content (it may
+// hold a secret); the good lines are read all the same.
+[[nodiscard]] PropertyFile parseProperties(std::string_view content, const std::string& name,
+                                           std::vector<ConfigFault>& faults);
+
+// The same, for the file at `path`; one that cannot be read is a fault.
 [[nodiscard]] PropertyFile readPropertyFile(const std::string& path, std::vector<ConfigFault>& faults);
 
 // Lower case letters and digits in parts joined by dots: "http.port".
