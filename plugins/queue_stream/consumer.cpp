@@ -24,6 +24,11 @@ Error ofRead(const Error& error) {
   return {error.code == ErrorCode::OutcomeUnknown ? ErrorCode::Unavailable : error.code, error.text};
 }
 
+// Stream or group are gone, or something else has taken their place.
+bool isOfTheKeys(const Error& error) noexcept {
+  return error.code == ErrorCode::NotFound || error.code == ErrorCode::Corrupt;
+}
+
 }  // namespace
 
 class Consumer::Receiving {
@@ -133,7 +138,7 @@ Result<std::vector<Delivery>> Consumer::receive(std::size_t max, Deadline deadli
     if (auto connected = connect(graced(deadline)); !connected) return connected.error();
     Batch batch;
     auto received = receiveInto(batch, max, deadline);
-    if (!received && received.error().code == ErrorCode::NotFound) received = rebuild(deadline);
+    if (!received && !connection_->broken() && isOfTheKeys(received.error())) received = rebuild(deadline);
     if (!received) return failed(ofRead(received.error()), "receiving");
     if (!batch.garbage.empty()) buryGarbage(batch, graced(deadline));
     // What came while a drain began stays pending; the drain hands it back.
@@ -235,7 +240,7 @@ Status Consumer::readNew(Batch& batch, std::size_t max, milliseconds block, Dead
   return {};
 }
 
-// The stream or the group is gone: FLUSHALL, a restart without its file, somebody's hand.
+// FLUSHALL, a restart without its file, somebody's hand: what is gone is made anew, a stranger is named.
 Status Consumer::rebuild(Deadline deadline) {
   if (rebuiltInRow_ > 0) {
     const milliseconds wait = backoff(rebuiltInRow_, kBackoffBase, kBackoffMax, shared_.random);
