@@ -83,6 +83,8 @@ class QueueLease : public QueueContract {
 class QueueProcesses : public QueueContract {
  protected:
   void SetUp() override;
+  void buryUnderKills(std::int64_t messages, Random& random);
+  void expectInOnePlace(std::int64_t messages);
   [[nodiscard]] QueueNeeds needs() const override { return {.lease = kShortLease}; }
 };
 class QueueServer : public QueueContract {

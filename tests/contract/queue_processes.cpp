@@ -163,28 +163,39 @@ TEST_P(QueueProcesses, Q27_AfterTwoDeathsEverySuspectComesAlone) {
   EXPECT_EQ(fixture_->rawDepth(), 0);
 }
 
-TEST_P(QueueProcesses, Q30_KilledWhileItBuriesEachMessageIsInOnePlace) {
-  constexpr std::int64_t kMessages = 1000;
-  const int rounds = sized(15, 60);
-  begin({.lease = kShortLease, .deadMax = static_cast<std::size_t>(kMessages)});
-  publish(1, kMessages);
-  SeededRandom random(testSeed());
-  for (int round = 0; round < rounds && fixture_->rawDepth() > 50; ++round) {
+// Processes bury messages and are killed meanwhile, one after the other.
+void QueueProcesses::buryUnderKills(std::int64_t messages, Random& random) {
+  while (fixture_->rawDepth() > messages / 10) {
     // Under one name, so that what it held is its own again at once.
     QueueChild child(*fixture_, "bury", "worker", {1 + static_cast<std::int64_t>(random.next() % 9)});
     (void)child.listen();
     std::this_thread::sleep_for(std::chrono::microseconds(random.next() % 5000));
     child.kill();
     // The server may still do what it was asked last, between the two counts.
-    waitUntil([&] { return fixture_->rawDepth() + static_cast<std::int64_t>(dead().size()) == kMessages; });
+    waitUntil([&] { return fixture_->rawDepth() + static_cast<std::int64_t>(dead().size()) == messages; });
   }
+}
+
+TEST_P(QueueProcesses, Q30_KilledWhileItBuriesEachMessageIsInOnePlace) {
+  constexpr std::int64_t kMessages = 1000;
+  SeededRandom random(testSeed());
+  for (int repeat = 0; repeat < sized(2, 50); ++repeat) {
+    begin({.lease = kShortLease, .deadMax = static_cast<std::size_t>(kMessages)});
+    publish(1, kMessages);
+    buryUnderKills(kMessages, random);
+    expectInOnePlace(kMessages);
+  }
+}
+
+// Each of the orders 1 .. `messages` is in the queue or among the dead, and none in both.
+void QueueProcesses::expectInOnePlace(std::int64_t messages) {
+  const auto left = drainAll(*queue_);
   std::set<std::int64_t> buried;
   for (const DeadLetter& letter : dead())
     buried.insert(letter.admission->order.value());
-  const auto left = drainAll(*queue_);
   EXPECT_FALSE(buried.empty());
   EXPECT_EQ(buried.size(), dead().size()) << "none twice";
-  EXPECT_EQ(buried.size() + left.size(), static_cast<std::size_t>(kMessages));
+  EXPECT_EQ(buried.size() + left.size(), static_cast<std::size_t>(messages));
   for (const std::int64_t order : left)
     EXPECT_EQ(buried.count(order), 0U) << "in both places: " << order;
 }

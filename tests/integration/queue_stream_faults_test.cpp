@@ -113,6 +113,8 @@ TEST_P(StreamFaults, Q07_AKeyOfAnotherTypeWhileItRunsIsNamedTooAndMendedItGoesOn
   redis().command({"SET", kJournal, "a string"});
   const auto refused = queue_->receive(0, 1, Deadline::in(kSoon));
   ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::Misconfigured) << "an operator must look";
+  EXPECT_NE(refused.error().text.find(kJournal), std::string::npos) << refused.error().text;
   EXPECT_EQ(redis().text({"GET", kJournal}), "a string");
   redis().command({"DEL", kJournal});
   waitUntil([this] { return queue_->receive(0, 1, Deadline::in(milliseconds(50))).ok(); });
