@@ -25,7 +25,7 @@ class AwkwardOrders : public testing::Test {
                                         {{"X-User-Id", std::to_string(user)}});
     return reply.status == 200 ? jsonMember(reply.body, "status") : std::to_string(reply.status);
   }
-  std::string database() const { return server_.folder() + "/data/sluice.db"; }
+  std::string database() const { return server_.dataDir() + "/sluice.db"; }
   ServerProcess server_;
 };
 

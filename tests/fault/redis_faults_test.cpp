@@ -17,8 +17,9 @@ class RedisFaults : public testing::Test {
     server_.createVoucher(1, kStock);
   }
 
+  // What was answered is synced, so that it is there after a kill to the last order.
   static constexpr int kStock = 100000;
-  PrivateRedis redis_;
+  PrivateRedis redis_{{"--appendfsync", "always"}};
   ServerProcess server_;
 };
 
@@ -59,6 +60,23 @@ TEST_F(RedisFaults, FrozenAndResumedEveryRequestIsAnsweredAndNothingIsLost) {
   expectCleanAudit(server_);
 }
 
+TEST_F(RedisFaults, FrozenInTheStormEveryAnswerIsTrueAndEachHasOneRow) {
+  std::vector<Attempt> attempts;
+  std::thread buyers([&] { attempts = storm(server_, 1, 1, 2000); });
+  EXPECT_TRUE(ServerProcess::eventually(milliseconds(20000), [&] {
+    return redis_.number({"HGET", "sluice:{0}:voucher:1", "stock"}) < kStock - 100;
+  }));
+  redis_.freeze();
+  std::this_thread::sleep_for(milliseconds(3500));
+  redis_.resume();
+  buyers.join();
+  expectHonest(attempts);
+  expectOrdersFlowAgain(server_, 1, 900001, milliseconds(10000));
+  const auto winners = askAgain(server_, 1, attempts, milliseconds(10000));
+  expectOneRowEach(server_, winners, milliseconds(20000));
+  expectCleanAudit(server_);
+}
+
 TEST_F(RedisFaults, EmptiedInMidSaleNothingIsRefilledUntilAnOperatorLoadsIt) {
   const auto first = admitted(storm(server_, 1, 1, 1000));
   ASSERT_EQ(first.size(), 1000u);
@@ -74,7 +92,7 @@ TEST_F(RedisFaults, EmptiedInMidSaleNothingIsRefilledUntilAnOperatorLoadsIt) {
 
   const auto loaded = server_.command({"voucher", "load", "1"});
   ASSERT_EQ(loaded.exitCode, 0) << loaded.output;
-  const auto stored = queryNumber(server_.folder() + "/data/sluice.db", "SELECT count(*) FROM orders");
+  const auto stored = queryNumber(server_.dataDir() + "/sluice.db", "SELECT count(*) FROM orders");
   EXPECT_EQ(redis_.number({"HGET", "sluice:{0}:voucher:1", "stock"}), kStock - stored);
   // Who has a row cannot buy again; who lost his admission with Redis can.
   const HttpReply again = server_.order(1, first.back().user);
@@ -129,6 +147,33 @@ TEST_F(RedisFaults, AnOverwrittenCounterFreezesTheSale) {
   const auto refused = storm(server_, 1, 1, 10);
   EXPECT_EQ(countCode(refused, "FROZEN"), 10);
   EXPECT_EQ(server_.command({"audit"}).exitCode, 1);
+}
+
+// Level L0: the answer says so, and after a kill the sale stands until an operator acts.
+TEST(RedisWithoutAppendOnlyFile, KilledTheAuditSaysHowManyWereLostAndNobodyHearsSoldOut) {
+  PrivateRedis redis({"--appendonly", "no"});
+  ServerProcess server({{"redis.socket", redis.target().socketPath}, {"role", "front"}});
+  server.start();
+  server.createVoucher(1, 200);
+  const auto winners = admitted(storm(server, 1, 1, 200));
+  ASSERT_EQ(winners.size(), 200u);
+  EXPECT_EQ(server.order(1, 500).status, 409);
+  std::this_thread::sleep_for(milliseconds(2500));  // counts are written every second
+  const std::string trusted = "redis is trusted";
+  const std::size_t first = server.log().find(trusted);
+  redis.kill();
+  redis.start();
+  EXPECT_TRUE(ServerProcess::eventually(milliseconds(10000), [&] {
+    return server.log().find(trusted, first + 1) != std::string::npos;
+  })) << "the new server is noticed and used";
+  EXPECT_EQ(server.order(1, 501).status, 503);
+  EXPECT_EQ(countCode(storm(server, 1, 1, 200), "UNAVAILABLE"), 200) << "not even a winner hears SOLD_OUT";
+  EXPECT_EQ(jsonMember(server.command({"audit", "--json"}).output, "unaccounted"), "200");
+  const auto loaded = server.command({"voucher", "load", "1"});
+  ASSERT_EQ(loaded.exitCode, 0) << loaded.output;
+  HttpReply again = server.order(1, 501);
+  EXPECT_EQ(again.status, 202) << again.body;
+  EXPECT_EQ(again.headers["sluice-durability"], "L0");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "fault/sale.h"
 
 #include <atomic>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -9,6 +10,14 @@
 #include <sqlite3.h>
 
 namespace sluice::test {
+namespace {
+
+Attempt attemptOf(const ServerProcess& server, std::int64_t voucher, std::int64_t user) {
+  const HttpReply reply = server.order(voucher, user);
+  return {user, reply.status, jsonMember(reply.body, "code"), jsonMember(reply.body, "orderId")};
+}
+
+}  // namespace
 
 std::vector<Attempt> storm(const ServerProcess& server, std::int64_t voucher, std::int64_t first, int count,
                            int threads) {
@@ -18,12 +27,7 @@ std::vector<Attempt> storm(const ServerProcess& server, std::int64_t voucher, st
   for (int k = 0; k < threads; ++k) {
     buyers.emplace_back([&] {
       for (std::size_t at = next++; at < attempts.size(); at = next++) {
-        Attempt& attempt = attempts[at];
-        attempt.user = first + static_cast<std::int64_t>(at);
-        const HttpReply reply = server.order(voucher, attempt.user);
-        attempt.status = reply.status;
-        attempt.code = jsonMember(reply.body, "code");
-        attempt.order = jsonMember(reply.body, "orderId");
+        attempts[at] = attemptOf(server, voucher, first + static_cast<std::int64_t>(at));
       }
     });
   }
@@ -47,6 +51,45 @@ int countCode(const std::vector<Attempt>& attempts, const std::string& code) {
     found += attempt.code == code ? 1 : 0;
   }
   return found;
+}
+
+void expectHonest(const std::vector<Attempt>& attempts) {
+  std::map<std::string, int> lies;
+  for (const Attempt& attempt : attempts) {
+    const bool admitted = attempt.status == 202;
+    const bool refused = attempt.status == 503 && (attempt.code == "UNAVAILABLE" || attempt.code == "BUSY");
+    const bool unknown = attempt.status == 503 && attempt.code == "OUTCOME_UNKNOWN" && !attempt.order.empty();
+    if (!admitted && !refused && !unknown) ++lies[std::to_string(attempt.status) + " " + attempt.code];
+  }
+  EXPECT_TRUE(lies.empty()) << testing::PrintToString(lies);
+}
+
+std::vector<Attempt> askAgain(const ServerProcess& server, std::int64_t voucher,
+                              const std::vector<Attempt>& attempts, milliseconds wait) {
+  std::vector<Attempt> winners;
+  for (const Attempt& before : attempts) {
+    if (before.status == 202) {
+      winners.push_back(before);
+      continue;
+    }
+    Attempt now;
+    std::set<std::string> told = {before.order};
+    EXPECT_TRUE(ServerProcess::eventually(wait,
+                                          [&] {
+                                            now = attemptOf(server, voucher, before.user);
+                                            if (now.code == "OUTCOME_UNKNOWN") told.insert(now.order);
+                                            return now.status != 503 && now.status != 0;
+                                          }))
+        << now.status << " " << now.code;
+    const bool had = now.status == 409 && now.code == "ALREADY_ORDERED";
+    EXPECT_TRUE(now.status == 202 || had) << now.status << " " << now.code;
+    if (had && before.status != 0) {
+      EXPECT_EQ(told.count(now.order), 1U)
+          << "told " << before.code << " " << before.order << ", and had " << now.order;
+    }
+    winners.push_back(now);
+  }
+  return winners;
 }
 
 namespace {
@@ -86,9 +129,15 @@ std::int64_t queryNumber(const std::string& databaseFile, const std::string& sql
   return number;
 }
 
+double metric(const ServerProcess& server, const std::string& name) {
+  const std::string page = server.get("/metrics").body;
+  const std::size_t at = page.find("\n" + name + " ");
+  return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size() + 2));
+}
+
 void expectOneRowEach(const ServerProcess& server, const std::vector<Attempt>& admittedAttempts,
                       milliseconds wait) {
-  const std::string file = server.folder() + "/data/sluice.db";
+  const std::string file = server.dataDir() + "/sluice.db";
   std::map<std::string, int> rows;
   const auto allThere = [&] {
     rows = rowsById(file);

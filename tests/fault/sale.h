@@ -27,9 +27,20 @@ std::vector<Attempt> storm(const ServerProcess& server, std::int64_t voucher, st
 std::vector<Attempt> admitted(const std::vector<Attempt>& attempts);
 int countCode(const std::vector<Attempt>& attempts, const std::string& code);
 
+// Each was answered, and by the truth of a time of trouble: admitted, nothing was taken, or unknown with an id.
+// Never sold out, never not found. For vouchers with stock for all.
+void expectHonest(const std::vector<Attempt>& attempts);
+// Who was not admitted asks again, until there is an answer: he is admitted now, or learns that he was, and
+// that under the id that he was told, and only if it had been unknown. Answers everybody's admission.
+std::vector<Attempt> askAgain(const ServerProcess& server, std::int64_t voucher,
+                              const std::vector<Attempt>& attempts, milliseconds wait);
+
 // order id -> number of rows, straight from the database file.
 std::map<std::string, int> rowsById(const std::string& databaseFile);
 std::int64_t queryNumber(const std::string& databaseFile, const std::string& sql);
+
+// The value of a metric without labels; -1 where the page has none.
+double metric(const ServerProcess& server, const std::string& name);
 
 // Each admitted id has exactly one row; waits for it at most `wait`.
 void expectOneRowEach(const ServerProcess& server, const std::vector<Attempt>& admittedAttempts,

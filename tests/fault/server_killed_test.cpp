@@ -11,15 +11,18 @@ namespace {
 
 constexpr int kOrders = 2000;
 
+// A lease that a test can wait for.
+const std::pair<std::string, std::string> kShortLease = {"queue.stream.lease", "2s"};
+
 TEST(ServerKilled, WithTheStreamEveryAdmissionBecomesOneRow) {
-  ServerProcess server(ServerProcess::Sets{{"queue", "stream"}});
+  ServerProcess server(ServerProcess::Sets{{"queue", "stream"}, kShortLease});
   // Slow enough that nearly all wait when the server dies, in the middle of storing.
   server.start({{"fulfilment.pace", "20ms"}});
   server.createVoucher(1, kOrders + 100);
   const auto winners = admitted(storm(server, 1, 1, kOrders));
   ASSERT_EQ(winners.size(), static_cast<std::size_t>(kOrders));
   server.kill();
-  const auto storedBefore = queryNumber(server.folder() + "/data/sluice.db", "SELECT count(*) FROM orders");
+  const auto storedBefore = queryNumber(server.dataDir() + "/sluice.db", "SELECT count(*) FROM orders");
   EXPECT_LT(storedBefore, kOrders / 2);
   server.start();
   expectOneRowEach(server, winners, milliseconds(30000));
@@ -28,7 +31,7 @@ TEST(ServerKilled, WithTheStreamEveryAdmissionBecomesOneRow) {
 }
 
 TEST(ServerKilled, WithTheInProcessQueueTheAuditListsEachLostOrderAndItsUser) {
-  ServerProcess server(ServerProcess::Sets{{"queue", "inproc"}, {"journal", "off"}});
+  ServerProcess server(ServerProcess::Sets{{"queue", "inproc"}, {"journal", "off"}, {"process.lease", "2s"}});
   server.start({{"fulfilment.pace", "20ms"}});
   server.createVoucher(1, kOrders + 100);
   const auto winners = admitted(storm(server, 1, 1, kOrders));
@@ -38,7 +41,7 @@ TEST(ServerKilled, WithTheInProcessQueueTheAuditListsEachLostOrderAndItsUser) {
   EXPECT_EQ(before.exitCode, 0) << before.output.substr(0, 2000);
   server.kill();
   server.start();
-  const auto rows = rowsById(server.folder() + "/data/sluice.db");
+  const auto rows = rowsById(server.dataDir() + "/sluice.db");
   // The dead process' number is held until its lease runs out; until then its memory might still exist.
   ServerProcess::CommandResult audit;
   ASSERT_TRUE(ServerProcess::eventually(milliseconds(30000), [&] {
@@ -60,7 +63,7 @@ TEST(ServerKilled, WithTheInProcessQueueTheAuditListsEachLostOrderAndItsUser) {
 }
 
 TEST(ServerKilled, InTheMiddleOfTheStormEveryAnswerThatWasGivenHolds) {
-  ServerProcess server;
+  ServerProcess server(ServerProcess::Sets{kShortLease});
   server.start();
   server.createVoucher(1, 100000);
   std::vector<Attempt> all;

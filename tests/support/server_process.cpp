@@ -31,13 +31,14 @@ std::string fileText(const std::string& path) {
 
 ServerProcess::ServerProcess(Sets sets) : sets_(std::move(sets)) {
   bool redisGiven = false;
-  bool dataGiven = false;
   for (const auto& [key, value] : sets_) {
-    redisGiven = redisGiven || key.rfind("redis.", 0) == 0;
-    dataGiven = dataGiven || key == "data.dir";
+    redisGiven = redisGiven || (key.rfind("redis.", 0) == 0 && key != "redis.append.fsync");
+    if (key == "data.dir") dataDir_ = value;
   }
   if (!redisGiven) sets_.emplace_back("redis.embedded", "true");
-  if (!dataGiven) sets_.emplace_back("data.dir", folder_.file("data"));
+  if (!dataDir_.empty()) return;
+  dataDir_ = folder_.file("data");
+  sets_.emplace_back("data.dir", dataDir_);
 }
 
 std::vector<std::string> ServerProcess::commandLine(const std::vector<std::string>& command) const {
@@ -88,7 +89,7 @@ void ServerProcess::freeze() { frozen_ = std::make_unique<FrozenProcesses>(std::
 void ServerProcess::resume() { frozen_.reset(); }
 std::vector<pid_t> ServerProcess::family() const {
   // Its folder stands in the command line of each of them, and of no other process.
-  return processesWith(folder_.path() + "/data");
+  return processesWith(dataDir_);
 }
 
 void ServerProcess::killFamily() {

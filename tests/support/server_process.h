@@ -42,6 +42,7 @@ class ServerProcess {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] pid_t pid() const noexcept { return process_ ? process_->pid() : 0; }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_.path(); }
+  [[nodiscard]] const std::string& dataDir() const noexcept { return dataDir_; }
   [[nodiscard]] std::string log() const;
 
   [[nodiscard]] HttpReply get(const std::string& path, const HttpHeaders& headers = {}) const;
@@ -74,6 +75,7 @@ class ServerProcess {
   std::vector<std::string> commandLine(const std::vector<std::string>& command) const;
   TempFolder folder_;
   Sets sets_;
+  std::string dataDir_;
   std::unique_ptr<ChildProcess> process_;
   std::unique_ptr<FrozenProcesses> frozen_;
   std::uint16_t port_ = 0;
