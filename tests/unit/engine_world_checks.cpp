@@ -97,9 +97,11 @@ bool EngineWorld::atRest() {
   const auto stats = fakes.queue.stats(soon());
   const auto journal = fakes.qualifier.readJournal("", 1, soon());
   const auto owed = fakes.store.unreleased(1, soon());
+  const Readiness readiness = engine_->readiness();
+  const std::size_t warnings = carrying_ == Carrying::Journal ? 0 : 1;  // that there is no journal
   return stats && journal && owed && journal.value().empty() && owed.value().empty() &&
-         stats.value().ready + stats.value().inFlight + stats.value().deadLetters == 0 &&
-         engine_->readiness().ready;
+         stats.value().ready + stats.value().inFlight + stats.value().deadLetters == 0 && readiness.ready &&
+         readiness.warnings.size() == warnings;
 }
 
 void EngineWorld::checkAtRest() {

@@ -61,7 +61,7 @@ void Health::lookAtRedis(HealthReport& report) {
   report.redis = std::move(probed).take();
   report.warnings = report.redis.warnings;
   if (!report.redis.trusted) recover(report);
-  if (report.redis.trusted) lookAtLeftOut();
+  if (report.redis.trusted) lookAtLeftOut(report);
   const milliseconds skew = std::chrono::abs(report.redis.clockSkew);
   if (skew > limits::kClockSkewNotReady) {
     report.redisWhy =
@@ -93,12 +93,20 @@ void Health::recover(HealthReport& report) {
                                 std::to_string(recovery_.report().holdsReleased) + " released");
 }
 
-void Health::lookAtLeftOut() {
+void Health::lookAtLeftOut(HealthReport& report) {
   const SteadyTime now = soundAt_ = parts_.clock.steady();
-  if (!recovery_.leftOut() || now - leftOutAt_ < kLeftOutEvery) return;
-  leftOutAt_ = now;
-  if (recovery_.lookAgain(Deadline::in(kRecoverWithin)))
-    parts_.log.info("health", "the vouchers left out are compared by now");
+  if (!recovery_.leftOut()) return;
+  if (now - leftOutAt_ >= kLeftOutEvery) {
+    leftOutAt_ = now;
+    if (recovery_.lookAgain(Deadline::in(kRecoverWithin))) {
+      parts_.log.info("health", "the vouchers that were left out are compared by now");
+      return;
+    }
+  }
+  report.warnings.emplace_back(
+      "some vouchers have damaged keys, so their holds were not compared with the store when redis came "
+      "back; "
+      "run the audit");
 }
 
 void Health::lookAtQueue(HealthReport& report) {

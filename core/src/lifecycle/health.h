@@ -40,7 +40,7 @@ class Health {
  private:
   void lookAtRedis(HealthReport& report);
   void recover(HealthReport& report);
-  void lookAtLeftOut();
+  void lookAtLeftOut(HealthReport& report);
   void lookAtQueue(HealthReport& report);
 
   Parts parts_;
