@@ -12,19 +12,6 @@ namespace {
 
 class QualifyConcurrent : public QualifyFixture {
  protected:
-  // Runs `work(thread)` in `count` threads and waits for them.
-  template <typename Work>
-  static void inThreads(int count, Work work) {
-    std::vector<std::thread> threads;
-    threads.reserve(static_cast<std::size_t>(count));
-    for (int k = 0; k < count; ++k) {
-      threads.emplace_back([work, k] { work(k); });
-    }
-    for (std::thread& thread : threads) {
-      thread.join();
-    }
-  }
-
   // Asks for `batches` batches of 16 and counts what was admitted. Users are `firstUser` and up, one
   // request each.
   std::int64_t buy(std::int64_t firstUser, int batches, std::int64_t firstOrder) {
@@ -43,7 +30,7 @@ class QualifyConcurrent : public QualifyFixture {
   }
 };
 
-TEST_F(QualifyConcurrent, TheStockIsSoldExactlyOnceWhileTheScriptCacheIsFlushed) {
+TEST_F(QualifyConcurrent, V14_V19_TheStockIsSoldExactlyOnceWhileTheScriptCacheIsFlushed) {
   constexpr int kThreads = 6;
   constexpr std::int64_t kStock = 500;
   load(voucherOf(kStock));
@@ -70,7 +57,7 @@ TEST_F(QualifyConcurrent, TheStockIsSoldExactlyOnceWhileTheScriptCacheIsFlushed)
   EXPECT_EQ(orders.size(), static_cast<std::size_t>(kStock));
 }
 
-TEST_F(QualifyConcurrent, ReleasesAndRestoresBesideASaleKeepTheCountersRight) {
+TEST_F(QualifyConcurrent, V08_V19_ReleasesAndRestoresBesideASaleKeepTheCountersRight) {
   load(voucherOf(1000, 2));
   inThreads(4, [&](int thread) {
     const std::int64_t base = 1 + thread * 10'000;
@@ -88,7 +75,7 @@ TEST_F(QualifyConcurrent, ReleasesAndRestoresBesideASaleKeepTheCountersRight) {
   expectConserved();
 }
 
-TEST_F(QualifyConcurrent, ConnectionsThatAreKilledDoNotMixUpAnswers) {
+TEST_F(QualifyConcurrent, V18_V19_ConnectionsThatAreKilledDoNotMixUpAnswers) {
   load(voucherOf(100'000));
   std::atomic<bool> done{false};
   std::thread killer([&] {
@@ -119,7 +106,7 @@ TEST_F(QualifyConcurrent, ConnectionsThatAreKilledDoNotMixUpAnswers) {
   EXPECT_EQ(static_cast<std::int64_t>(journal().size()), snapshot().held);
 }
 
-TEST_F(QualifyConcurrent, ProbesTrustAndStopMayComeAtAnyTime) {
+TEST_F(QualifyConcurrent, V22_ProbesTrustAndStopMayComeAtAnyTime) {
   load(voucherOf(1000));
   std::thread stopper([&] {
     for (int k = 0; k < 20; ++k) {
@@ -137,6 +124,37 @@ TEST_F(QualifyConcurrent, ProbesTrustAndStopMayComeAtAnyTime) {
   });
   stopper.join();
   EXPECT_EQ(tryDecide(request(1, 1)).error().code, ErrorCode::Stopped);
+}
+
+TEST_F(QualifyConcurrent, V14_ScriptsFlushedEveryHundredMillisecondsUnderLoadMakeNoDifference) {
+  const std::int64_t orders = sized<std::int64_t>(3000, 200'000);  // of each thread
+  load(voucherOf(4 * orders - 100));
+  std::atomic<bool> done{false};
+  std::atomic<int> flushes{0};
+  std::thread flusher([&] {
+    for (; !done || flushes < 3; ++flushes) {
+      redis.command({"SCRIPT", "FLUSH"});
+      std::this_thread::sleep_for(milliseconds(100));
+    }
+  });
+  std::atomic<std::int64_t> admitted{0};
+  inThreads(4, [&](int thread) {
+    for (std::int64_t k = 1; k <= orders; ++k) {
+      const std::int64_t order = thread * 1'000'000 + k;
+      admitted += decideOne(request(order, order)).fresh ? 1 : 0;
+      if (k % 100 == 0) {  // the other scripts too
+        EXPECT_EQ(restore({liveOrder(order, order)}), 0U);
+        EXPECT_TRUE(snapshot().conserved());
+      }
+    }
+  });
+  done = true;
+  flusher.join();
+  EXPECT_EQ(admitted, 4 * orders - 100);
+  EXPECT_EQ(snapshot().stock, 0);
+  EXPECT_EQ(qualifier->stats().errors, 0U);
+  EXPECT_EQ(static_cast<std::int64_t>(journal().size()), admitted);
+  expectConserved();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "sluice/lua_qualifier.h"
 #include "sluice/qualifier.h"
 
+#include "contract/qualifier_contract.h"
 #include "support/private_redis.h"
 
 namespace sluice::test {
@@ -29,58 +30,29 @@ class WrongClock final : public Clock {
   std::atomic<std::int64_t> offsetMs_{0};
 };
 
-inline const VoucherId kVoucher{17};
 inline const std::string kVoucherKey = "sluice:{0}:voucher:17";
 inline const std::string kHoldsKey = "sluice:{0}:holds:17";
 inline const std::string kEligibleKey = "sluice:{0}:eligible:17";
 inline const std::string kIdempotencyKey = "sluice:{0}:keys:17";
 inline const std::string kJournalKey = "sluice:{0}:orders";
 
-class QualifyFixture : public ::testing::Test {
+class QualifyFixture : public ::testing::Test, protected QualifierAsking {
  protected:
   explicit QualifyFixture(std::vector<std::string> redisArguments = {}) : redis(std::move(redisArguments)) {}
 
   void SetUp() override { open({}); }
+  Qualifier& asked() override { return *qualifier; }
+  UtcTime now() const override { return clock.now(); }
 
   // A new qualifier, started and trusted; the one before is gone.
   void open(LuaQualifierOptions options);
-
-  [[nodiscard]] static Deadline soon() { return Deadline::in(milliseconds(10000)); }
-
-  // A voucher on sale from an hour ago to in an hour.
-  [[nodiscard]] static Voucher voucherOf(std::int64_t stock, std::int32_t limit = 1);
-  [[nodiscard]] static Order liveOrder(std::int64_t order, std::int64_t user, std::int32_t quantity = 1);
-  [[nodiscard]] static Admission admission(std::int64_t order, std::int64_t user, std::int32_t quantity = 1);
-  [[nodiscard]] static QualifyRequest request(std::int64_t order, std::int64_t user,
-                                              std::int32_t quantity = 1, std::string_view key = {}) {
-    return {OrderId(order), UserId(user), quantity, key};
-  }
-
-  // Loads without orders and eligible users; fails the test where that does not work.
-  void load(const Voucher& voucher);
-  void load(const Voucher& voucher, std::vector<Order> liveOrders, std::vector<UserId> eligible = {});
-  Result<LoadOutcome> tryLoad(const Voucher& voucher, std::vector<Order> liveOrders = {},
-                              std::vector<UserId> eligible = {});
-
-  // Fails the test where the call answers an error.
-  std::vector<Decision> decide(const std::vector<QualifyRequest>& requests, VoucherId voucher = kVoucher);
-  std::vector<Decision> decideAt(UtcTime now, const std::vector<QualifyRequest>& requests);
-  Decision decideOne(const QualifyRequest& request) { return decide({request}).at(0); }
-  Status tryDecide(const QualifyRequest& request, Deadline deadline = soon());
-
-  VoucherSnapshot snapshot();
-  std::vector<Hold> holdsOf(std::int64_t user);
-  std::vector<Admission> journal();
-  // Counters add up, and they are those of the holds.
-  void expectConserved();
 
   PrivateRedis redis;
   WrongClock clock;
   std::unique_ptr<Qualifier> qualifier;
 };
 
-// "admitted 5 fresh", "already_ordered 5", "sold_out": reads well in failures.
-[[nodiscard]] std::string text(const Decision& decision);
-[[nodiscard]] std::vector<std::string> texts(const std::vector<Decision>& decisions);
+// The Lua qualifier on a private Redis, for the contract suite.
+[[nodiscard]] std::unique_ptr<QualifierWorld> makeLuaWorld();
 
 }  // namespace sluice::test

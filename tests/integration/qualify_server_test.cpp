@@ -21,11 +21,6 @@ class QualifyServer : public QualifyFixture {
  protected:
   QualifyServer() : QualifyFixture({"--enable-debug-command", "local"}) {}
 
-  QualifierHealth probe() {
-    const auto health = qualifier->probe(soon());
-    EXPECT_TRUE(health) << health.error().text;
-    return health ? health.value() : QualifierHealth();
-  }
   // After an outage the pool waits up to half a second before it tries again.
   QualifierHealth probeUntilAnswered() {
     auto health = qualifier->probe(soon());
@@ -45,22 +40,7 @@ class QualifyServer : public QualifyFixture {
   }
 };
 
-TEST_F(QualifyServer, AdmitsOnlyOnceTheServerIsTrusted) {
-  load(voucherOf(10));
-  qualifier = notStarted(redis.target());
-  ASSERT_TRUE(qualifier->start(soon()));
-  EXPECT_EQ(refusal(request(1, 1)), ErrorCode::Unavailable);
-  EXPECT_EQ(snapshot().held, 0);
-  const std::string identity = probe().identity;
-  EXPECT_FALSE(probe().trusted);
-  qualifier->trust("somebody else");
-  EXPECT_FALSE(probe().trusted);
-  qualifier->trust(identity);
-  EXPECT_TRUE(probe().trusted);
-  EXPECT_EQ(text(decideOne(request(1, 1))), "admitted 1 fresh");
-}
-
-TEST_F(QualifyServer, ARestartTakesTheTrustAwayUntilTheHoldsAreChecked) {
+TEST_F(QualifyServer, V16_ARestartTakesTheTrustAwayUntilTheHoldsAreChecked) {
   load(voucherOf(10));
   const std::string before = probe().identity;
   redis.kill();
@@ -77,7 +57,7 @@ TEST_F(QualifyServer, ARestartTakesTheTrustAwayUntilTheHoldsAreChecked) {
   EXPECT_TRUE(probe().trusted);
 }
 
-TEST_F(QualifyServer, LivingConnectionsToAServerThatBecameAnotherAreNotTrustedEither) {
+TEST_F(QualifyServer, V16_LivingConnectionsToAServerThatBecameAnotherAreNotTrustedEither) {
   load(voucherOf(10));
   const std::string before = probe().identity;
   redis.command({"DEBUG", "CHANGE-REPL-ID"});  // what taking over another master's data does
@@ -91,7 +71,7 @@ TEST_F(QualifyServer, LivingConnectionsToAServerThatBecameAnotherAreNotTrustedEi
   EXPECT_EQ(text(decideOne(request(2, 2))), "admitted 2 fresh");
 }
 
-TEST_F(QualifyServer, AReplicaSellsNothing) {
+TEST_F(QualifyServer, V21_AReplicaSellsNothing) {
   load(voucherOf(10));
   redis.command({"REPLICAOF", "127.0.0.1", "1"});
   const auto health = qualifier->probe(soon());
@@ -104,7 +84,7 @@ TEST_F(QualifyServer, AReplicaSellsNothing) {
   EXPECT_EQ(text(decideOne(request(2, 2))), "admitted 2 fresh");
 }
 
-TEST_F(QualifyServer, AnEvictingPolicyIsRefusedAtStartAndStopsARunningSale) {
+TEST_F(QualifyServer, V21_AnEvictingPolicyIsRefusedAtStartAndStopsARunningSale) {
   load(voucherOf(10));
   redis.command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
   const Status started = notStarted(redis.target())->start(soon());
@@ -117,13 +97,13 @@ TEST_F(QualifyServer, AnEvictingPolicyIsRefusedAtStartAndStopsARunningSale) {
   EXPECT_EQ(text(decideOne(request(2, 2))), "admitted 2 fresh");
 }
 
-TEST_F(QualifyServer, AnEmptiedServerAnswersNotFoundNeverSoldOut) {
+TEST_F(QualifyServer, V16_AnEmptiedServerAnswersNotFoundNeverSoldOut) {
   load(voucherOf(10));
   redis.command({"FLUSHALL"});
   EXPECT_EQ(text(decideOne(request(1, 1))), "not_found");
 }
 
-TEST_F(QualifyServer, NamesTheDurabilityThatTheRunningServerGives) {
+TEST_F(QualifyServer, V21_NamesTheDurabilityThatTheRunningServerGives) {
   const auto levelWith = [&](const std::string& setting, const std::string& value) {
     redis.command({"CONFIG", "SET", setting, value});
     return durabilityName(probe().durability);
@@ -140,7 +120,7 @@ TEST_F(QualifyServer, NamesTheDurabilityThatTheRunningServerGives) {
   EXPECT_THAT(probe().warnings, ElementsAre(HasSubstr("appendonly")));
 }
 
-TEST_F(QualifyServer, ClocksThatDifferAreToldAndBeyondASecondNothingIsAdmitted) {
+TEST_F(QualifyServer, V15_ClocksThatDifferAreToldAndBeyondASecondNothingIsAdmitted) {
   load(voucherOf(10));
   EXPECT_EQ(probe().clockSkew, milliseconds(0));
   clock.beWrongBy(milliseconds(500));
@@ -155,7 +135,7 @@ TEST_F(QualifyServer, ClocksThatDifferAreToldAndBeyondASecondNothingIsAdmitted) 
   EXPECT_EQ(text(decideOne(request(3, 3))), "admitted 3 fresh");
 }
 
-TEST_F(QualifyServer, SettingsThatItMayNotSeeCountAsTheWorst) {
+TEST_F(QualifyServer, V21_SettingsThatItMayNotSeeCountAsTheWorst) {
   redis.command({"ACL", "SETUSER", "seller", "on", ">secret", "~*", "&*", "+@all", "-config"});
   RedisTarget target = redis.target();
   target.username = "seller";
@@ -166,7 +146,7 @@ TEST_F(QualifyServer, SettingsThatItMayNotSeeCountAsTheWorst) {
   EXPECT_THAT(probe().warnings, ElementsAre(HasSubstr("CONFIG")));
 }
 
-TEST_F(QualifyServer, MissingRightsAndWrongPasswordsAreFoundAtStart) {
+TEST_F(QualifyServer, V21_MissingRightsAndWrongPasswordsAreFoundAtStart) {
   redis.command({"ACL", "SETUSER", "seller", "on", ">secret", "~*", "&*", "+@all", "-xadd"});
   RedisTarget target = redis.target();
   target.username = "seller";
@@ -193,7 +173,7 @@ TEST_F(QualifyServer, AStartWithoutAServerMayBeRepeated) {
   EXPECT_TRUE(started) << started.error().text;
 }
 
-TEST_F(QualifyServer, AServerThatHangsLeavesTheOutcomeOpenAndTheSameQuestionSettlesIt) {
+TEST_F(QualifyServer, V18_AServerThatHangsLeavesTheOutcomeOpenAndTheSameQuestionSettlesIt) {
   load(voucherOf(10));
   redis.freeze();
   const Status hung = tryDecide(request(1, 1), Deadline::in(milliseconds(100)));
@@ -208,7 +188,7 @@ TEST_F(QualifyServer, AServerThatHangsLeavesTheOutcomeOpenAndTheSameQuestionSett
   EXPECT_EQ(qualifier->stats().errors, 1U);
 }
 
-TEST_F(QualifyServer, ALostReplyIsAskedForAgainAndTheStockTakenIsTheCallsOwn) {
+TEST_F(QualifyServer, V18_ALostReplyIsAskedForAgainAndTheStockTakenIsTheCallsOwn) {
   load(voucherOf(10));
   ReplyThief thief(redis.target());
   qualifier = notStarted(thief.target());
@@ -235,7 +215,7 @@ TEST_F(QualifyServer, AReadIsRepeatedWhereItsReplyWasLost) {
   EXPECT_EQ(thief.leftToSteal(), 0);
 }
 
-TEST_F(QualifyServer, StopEndsACallThatIsBlockedAndRefusesLaterOnes) {
+TEST_F(QualifyServer, V22_StopEndsACallThatIsBlockedAndRefusesLaterOnes) {
   load(voucherOf(10));
   redis.freeze();
   ErrorCode answer = ErrorCode::Internal;
@@ -251,6 +231,36 @@ TEST_F(QualifyServer, StopEndsACallThatIsBlockedAndRefusesLaterOnes) {
   EXPECT_EQ(refusal(request(1, 1)), ErrorCode::Stopped);
   EXPECT_EQ(qualifier->start(soon()).error().code, ErrorCode::Stopped);
   redis.resume();
+}
+
+TEST_F(QualifyServer, V22_WhileTheServerHangsEveryCallEndsAtItsDeadline) {
+  load(voucherOf(10));
+  Voucher newer = voucherOf(20);
+  newer.version = 2;
+  redis.freeze();
+  const Deadline bound = Deadline::in(scaled(milliseconds(30000)));
+  const auto refused = refusalsOfEveryCall(*qualifier, newer, clock.now(),
+                                           [] { return Deadline::in(scaled(milliseconds(100))); });
+  EXPECT_FALSE(bound.passed());
+  redis.resume();
+  for (const auto& [call, code] : refused) {
+    EXPECT_TRUE(code == ErrorCode::Unavailable || code == ErrorCode::OutcomeUnknown)
+        << call << ": " << errorName(code);
+  }
+  probeUntilAnswered();
+  EXPECT_EQ(decideOne(request(1, 1)).verdict, Verdict::Admitted)
+      << "its outcome was unknown or it was not asked";
+  expectConserved();
+}
+
+TEST_F(QualifyServer, V22_LateCallersCostNobodyAConnection) {
+  load(voucherOf(100));
+  for (std::int64_t k = 1; k <= 50; ++k) {
+    EXPECT_EQ(tryDecide(request(k, k), Deadline::in(milliseconds(-1))).error().code, ErrorCode::Unavailable);
+    EXPECT_EQ(text(decideOne(request(100 + k, 100 + k))), "admitted " + std::to_string(100 + k) + " fresh");
+  }
+  EXPECT_EQ(qualifier->stats().reconnects, 0U);
+  EXPECT_EQ(snapshot().held, 50);
 }
 
 }  // namespace

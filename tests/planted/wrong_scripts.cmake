@@ -55,6 +55,6 @@ wrong_script(release_needs_memory IN release.lua BASE damage CAUGHT_BY V13
 ]=] TO [=[  redis.call('HSET', KEYS[2], user, holds)
   redis.call('HDEL', KEYS[2], user)
 ]=])
-wrong_script(holds_live_for_ever IN qualify.lua BASE decide CAUGHT_BY V20
+wrong_script(holds_live_for_ever IN qualify.lua BASE keep CAUGHT_BY V20
   FROM [=[if holdsKind == 'none' then expireAt(KEYS[2], v.expires) end
 ]=] TO [=[]=])

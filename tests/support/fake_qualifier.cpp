@@ -7,20 +7,52 @@
 
 namespace sluice::test {
 
+namespace {
+
+// What the scripts refuse of a voucher.
+std::optional<std::string> faultOfVoucher(const Voucher& voucher) {
+  VoucherSettings settings = voucher.settings;
+  settings.title = "any";
+  if (!voucher.id.valid() || voucher.version < 1) return "a voucher's id and version are positive numbers";
+  return faultOf(settings);
+}
+
+// "<number>-0", the only ids that the fake gives; another id of Redis' form names nothing.
+struct EntryId {
+  bool wellFormed = false;
+  std::uint64_t number = 0;
+  bool ours = false;
+};
+
+EntryId parseEntry(const std::string& id) {
+  EntryId parsed;
+  const std::size_t dash = id.find('-');
+  parsed.wellFormed = dash != std::string::npos && dash > 0 && dash + 1 < id.size() &&
+                      id.find_first_not_of("0123456789-") == std::string::npos;
+  if (!parsed.wellFormed) return parsed;
+  parsed.number = std::stoull(id.substr(0, dash));
+  parsed.ours = id.substr(dash) == "-0";
+  return parsed;
+}
+
+}  // namespace
+
 template <typename Work>
-auto FakeQualifier::call(std::string_view name, Work work) -> decltype(work()) {
+auto FakeQualifier::call(std::string_view name, Deadline deadline, Work work) -> decltype(work()) {
   return faults.run(name, [&]() -> decltype(work()) {
     const std::lock_guard lock(mutex_);
     if (stopped_) return Error{ErrorCode::Stopped, "qualifier is stopped"};
     if (!started_) return Error{ErrorCode::Unavailable, "qualifier is not started"};
+    if (deadline.passed()) return Error{ErrorCode::Unavailable, "the deadline has passed"};
     return work();
   });
 }
 
-Status FakeQualifier::start(Deadline) {
+Status FakeQualifier::start(Deadline deadline) {
   return faults.run("start", [&]() -> Status {
     const std::lock_guard lock(mutex_);
     if (stopped_) return {ErrorCode::Stopped, "qualifier is stopped"};
+    if (deadline.passed()) return {ErrorCode::Unavailable, "the deadline has passed"};
     started_ = true;
     return {};
   });
@@ -35,8 +67,8 @@ void FakeQualifier::stop() noexcept {
   faults.unblock();
 }
 
-Result<QualifierHealth> FakeQualifier::probe(Deadline) {
-  return call("probe", [&]() -> Result<QualifierHealth> {
+Result<QualifierHealth> FakeQualifier::probe(Deadline deadline) {
+  return call("probe", deadline, [&]() -> Result<QualifierHealth> {
     QualifierHealth health;
     health.identity = "run-" + std::to_string(generation_);
     health.trusted = health.identity == trusted_;
@@ -50,19 +82,21 @@ Result<QualifierHealth> FakeQualifier::probe(Deadline) {
 void FakeQualifier::trust(const std::string& identity) {
   faults.note("trust");
   const std::lock_guard lock(mutex_);
-  trusted_ = identity;
+  if (identity == "run-" + std::to_string(generation_)) trusted_ = identity;
 }
 
 Status FakeQualifier::decide(VoucherId voucher, std::span<const QualifyRequest> requests, UtcTime now,
-                             std::span<Decision> decisions, Deadline) {
+                             std::span<Decision> decisions, Deadline deadline) {
   std::vector<Decision> decided(requests.size());
-  const Status answer = call("decide", [&]() -> Status {
+  const Status answer = call("decide", deadline, [&]() -> Status {
     if (requests.empty() || requests.size() > limits::kQualifyBatchMax ||
         decisions.size() != requests.size()) {
       return {ErrorCode::InvalidArgument, "a batch has 1 to 64 requests and as many decisions"};
     }
     if (trusted_ != "run-" + std::to_string(generation_))
       return {ErrorCode::Unavailable, "server is not trusted yet"};
+    if (std::chrono::abs(clockSkew_) > limits::kClockSkewRefuse)
+      return {ErrorCode::Unavailable, "the server's clock differs"};
     ++stats_.batches;
     stats_.requests += requests.size();
     const auto sale = sales_.find(voucher);
@@ -77,19 +111,17 @@ Status FakeQualifier::decide(VoucherId voucher, std::span<const QualifyRequest> 
 }
 
 std::optional<Decision> FakeQualifier::repeated(const Sale& sale, const QualifyRequest& request) {
-  if (!request.idempotencyKey.empty()) {
-    const auto key = sale.keys.find({request.user, std::string(request.idempotencyKey)});
-    if (key != sale.keys.end()) {
-      if (key->second.quantity != request.quantity) return Decision{Verdict::KeyReused, OrderId(), false};
-      return Decision{Verdict::Admitted, key->second.order, false};
-    }
-  }
   const auto holds = sale.holds.find(request.user);
-  if (holds == sale.holds.end()) return std::nullopt;
-  for (const Hold& hold : holds->second) {
-    if (hold.order == request.order) return Decision{Verdict::Admitted, hold.order, false};
-  }
-  return std::nullopt;
+  const bool held =
+      holds != sale.holds.end() && std::any_of(holds->second.begin(), holds->second.end(),
+                                               [&](const Hold& hold) { return hold.order == request.order; });
+  const auto released = sale.released.find(request.order);
+  if (held || (released != sale.released.end() && released->second == request.user))
+    return Decision{Verdict::Admitted, request.order, false};
+  const auto key = sale.keys.find({request.user, std::string(request.idempotencyKey)});
+  if (request.idempotencyKey.empty() || key == sale.keys.end()) return std::nullopt;
+  if (key->second.quantity != request.quantity) return Decision{Verdict::KeyReused, OrderId(), false};
+  return Decision{Verdict::Admitted, key->second.order, false};
 }
 
 std::optional<Verdict> FakeQualifier::refusal(const Sale& sale, const QualifyRequest& request, UtcTime now) {
@@ -104,8 +136,7 @@ std::optional<Verdict> FakeQualifier::refusal(const Sale& sale, const QualifyReq
 }
 
 Decision FakeQualifier::decideOne(Sale& sale, const QualifyRequest& request, UtcTime now) {
-  if (sale.stock < 0 || sale.stock + sale.held != sale.voucher.settings.allocated)
-    return {Verdict::Frozen, OrderId(), false};
+  if (sale.frozen()) return {Verdict::Frozen, OrderId(), false};
   if (const auto first = repeated(sale, request)) return *first;
   std::vector<Hold>& holds = sale.holds[request.user];
   std::int64_t pieces = request.quantity;
@@ -140,20 +171,23 @@ ReleaseOutcome FakeQualifier::releaseOne(Sale& sale, UserId user, OrderId order)
   return ReleaseOutcome::Released;
 }
 
-Result<std::vector<ReleaseOutcome>> FakeQualifier::release(std::span<const Admission> orders, Deadline) {
-  return call("release", [&]() -> Result<std::vector<ReleaseOutcome>> {
+Result<std::vector<ReleaseOutcome>> FakeQualifier::release(std::span<const Admission> orders,
+                                                           Deadline deadline) {
+  return call("release", deadline, [&]() -> Result<std::vector<ReleaseOutcome>> {
     std::vector<ReleaseOutcome> outcomes;
     for (const Admission& order : orders) {
       const auto found = sales_.find(order.voucher);
       outcomes.push_back(found == sales_.end() ? ReleaseOutcome::NotLoaded
                                                : releaseOne(found->second, order.user, order.order));
+      if (outcomes.back() == ReleaseOutcome::Released) found->second.released[order.order] = order.user;
     }
     return outcomes;
   });
 }
 
-Status FakeQualifier::takeBack(VoucherId voucher, std::span<const QualifyRequest> requests, Deadline) {
-  return call("takeBack", [&]() -> Status {
+Status FakeQualifier::takeBack(VoucherId voucher, std::span<const QualifyRequest> requests,
+                               Deadline deadline) {
+  return call("takeBack", deadline, [&]() -> Status {
     const auto found = sales_.find(voucher);
     if (found == sales_.end()) return {};
     for (const QualifyRequest& request : requests) {
@@ -166,12 +200,18 @@ Status FakeQualifier::takeBack(VoucherId voucher, std::span<const QualifyRequest
   });
 }
 
-Result<std::size_t> FakeQualifier::restore(std::span<const Order> liveOrders, Deadline) {
-  return call("restore", [&]() -> Result<std::size_t> {
+Result<std::size_t> FakeQualifier::restore(std::span<const Order> liveOrders, Deadline deadline) {
+  return call("restore", deadline, [&]() -> Result<std::size_t> {
     std::size_t restored = 0;
+    bool damaged = false;
+    for (const Order& order : liveOrders) {
+      if (!isLive(order.status)) return {ErrorCode::InvalidArgument, "restore: an order is not live"};
+    }
     for (const Order& order : liveOrders) {
       const auto found = sales_.find(order.voucher);
       if (found == sales_.end()) continue;
+      damaged = damaged || found->second.frozen();
+      if (found->second.frozen() || found->second.stock < order.quantity) continue;
       std::vector<Hold>& holds = found->second.holds[order.user];
       if (std::any_of(holds.begin(), holds.end(), [&](const Hold& held) { return held.order == order.id; }))
         continue;
@@ -181,12 +221,14 @@ Result<std::size_t> FakeQualifier::restore(std::span<const Order> liveOrders, De
       found->second.held += order.quantity;
       ++restored;
     }
+    if (damaged) return {ErrorCode::Corrupt, "a voucher is damaged"};
     return restored;
   });
 }
 
-Result<LoadOutcome> FakeQualifier::load(const VoucherLoad& load, Deadline) {
-  return call("load", [&]() -> Result<LoadOutcome> {
+Result<LoadOutcome> FakeQualifier::load(const VoucherLoad& load, Deadline deadline) {
+  return call("load", deadline, [&]() -> Result<LoadOutcome> {
+    if (const auto fault = faultOfVoucher(load.voucher)) return {ErrorCode::InvalidArgument, *fault};
     if (sales_.contains(load.voucher.id)) return LoadOutcome::KeysExist;
     for (const auto& [id, admission] : journal_) {
       if (admission.voucher == load.voucher.id) return LoadOutcome::NotDrained;
@@ -198,7 +240,12 @@ Result<LoadOutcome> FakeQualifier::load(const VoucherLoad& load, Deadline) {
       if (!page) return page.error();
       if (page.value().empty()) break;
       for (const Order& order : page.value()) {
-        sale.holds[order.user].push_back({order.user, order.id, order.quantity});
+        if (order.voucher != load.voucher.id || !isLive(order.status))
+          return {ErrorCode::InvalidArgument, "an order is no live order of the voucher"};
+        std::vector<Hold>& holds = sale.holds[order.user];
+        if (std::any_of(holds.begin(), holds.end(), [&](const Hold& held) { return held.order == order.id; }))
+          continue;
+        holds.push_back({order.user, order.id, order.quantity});
         sale.held += order.quantity;
       }
     }
@@ -209,13 +256,15 @@ Result<LoadOutcome> FakeQualifier::load(const VoucherLoad& load, Deadline) {
       sale.eligible.insert(page.value().begin(), page.value().end());
     }
     sale.stock = load.voucher.settings.allocated - sale.held;
+    if (sale.stock < 0) return {ErrorCode::Conflict, "more pieces are held than are on sale"};
     sales_[load.voucher.id] = std::move(sale);
     return LoadOutcome::Loaded;
   });
 }
 
-Result<SyncOutcome> FakeQualifier::sync(const Voucher& voucher, Deadline) {
-  return call("sync", [&]() -> Result<SyncOutcome> {
+Result<SyncOutcome> FakeQualifier::sync(const Voucher& voucher, Deadline deadline) {
+  return call("sync", deadline, [&]() -> Result<SyncOutcome> {
+    if (const auto fault = faultOfVoucher(voucher)) return {ErrorCode::InvalidArgument, *fault};
     const auto found = sales_.find(voucher.id);
     if (found == sales_.end()) return SyncOutcome::NotLoaded;
     Sale& sale = found->second;
@@ -244,8 +293,8 @@ VoucherSnapshot FakeQualifier::snapshotOf(VoucherId voucher) const {
   return seen;
 }
 
-Result<VoucherSnapshot> FakeQualifier::snapshot(VoucherId voucher, Deadline) {
-  return call("snapshot", [&]() -> Result<VoucherSnapshot> { return snapshotOf(voucher); });
+Result<VoucherSnapshot> FakeQualifier::snapshot(VoucherId voucher, Deadline deadline) {
+  return call("snapshot", deadline, [&]() -> Result<VoucherSnapshot> { return snapshotOf(voucher); });
 }
 
 VoucherSnapshot FakeQualifier::peek(VoucherId voucher) const {
@@ -253,8 +302,8 @@ VoucherSnapshot FakeQualifier::peek(VoucherId voucher) const {
   return snapshotOf(voucher);
 }
 
-Result<std::vector<Hold>> FakeQualifier::holdsOf(VoucherId voucher, UserId user, Deadline) {
-  return call("holdsOf", [&]() -> Result<std::vector<Hold>> {
+Result<std::vector<Hold>> FakeQualifier::holdsOf(VoucherId voucher, UserId user, Deadline deadline) {
+  return call("holdsOf", deadline, [&]() -> Result<std::vector<Hold>> {
     const auto sale = sales_.find(voucher);
     if (sale == sales_.end()) return std::vector<Hold>();
     const auto holds = sale->second.holds.find(user);
@@ -262,9 +311,12 @@ Result<std::vector<Hold>> FakeQualifier::holdsOf(VoucherId voucher, UserId user,
   });
 }
 
-Result<std::vector<Hold>> FakeQualifier::scanHolds(VoucherId voucher, std::string& cursor, Deadline) {
-  return call("scanHolds", [&]() -> Result<std::vector<Hold>> {
+Result<std::vector<Hold>> FakeQualifier::scanHolds(VoucherId voucher, std::string& cursor,
+                                                   Deadline deadline) {
+  return call("scanHolds", deadline, [&]() -> Result<std::vector<Hold>> {
     constexpr std::size_t kUsersInPage = 100;  // small, so that tests page
+    if (cursor.empty() || cursor.find_first_not_of("0123456789") != std::string::npos)
+      return {ErrorCode::InvalidArgument, "no cursor of holds"};
     std::vector<Hold> page;
     const auto sale = sales_.find(voucher);
     const UserId after(std::stoll(cursor));
@@ -281,8 +333,8 @@ Result<std::vector<Hold>> FakeQualifier::scanHolds(VoucherId voucher, std::strin
   });
 }
 
-Status FakeQualifier::addEligible(VoucherId voucher, std::span<const UserId> users, Deadline) {
-  return call("addEligible", [&]() -> Status {
+Status FakeQualifier::addEligible(VoucherId voucher, std::span<const UserId> users, Deadline deadline) {
+  return call("addEligible", deadline, [&]() -> Status {
     const auto sale = sales_.find(voucher);
     if (sale == sales_.end()) return {ErrorCode::NotFound, "voucher is not loaded"};
     sale->second.eligible.insert(users.begin(), users.end());
@@ -291,10 +343,12 @@ Status FakeQualifier::addEligible(VoucherId voucher, std::span<const UserId> use
 }
 
 Result<std::vector<JournalEntry>> FakeQualifier::readJournal(const std::string& afterId, std::size_t max,
-                                                             Deadline) {
-  return call("readJournal", [&]() -> Result<std::vector<JournalEntry>> {
+                                                             Deadline deadline) {
+  return call("readJournal", deadline, [&]() -> Result<std::vector<JournalEntry>> {
     std::vector<JournalEntry> entries;
-    const std::uint64_t after = afterId.empty() ? 0 : std::stoull(afterId);
+    const EntryId id = parseEntry(afterId);
+    if (!afterId.empty() && !id.wellFormed) return {ErrorCode::InvalidArgument, "no id of the journal"};
+    const std::uint64_t after = afterId.empty() ? 0 : id.number;
     for (auto entry = journal_.upper_bound(after); entry != journal_.end() && entries.size() < max; ++entry) {
       entries.push_back({std::to_string(entry->first) + "-0", entry->second});
     }
@@ -302,11 +356,12 @@ Result<std::vector<JournalEntry>> FakeQualifier::readJournal(const std::string& 
   });
 }
 
-Result<std::size_t> FakeQualifier::settleJournal(std::span<const std::string> ids, Deadline) {
-  return call("settleJournal", [&]() -> Result<std::size_t> {
+Result<std::size_t> FakeQualifier::settleJournal(std::span<const std::string> ids, Deadline deadline) {
+  return call("settleJournal", deadline, [&]() -> Result<std::size_t> {
     std::size_t existed = 0;
     for (const std::string& id : ids) {
-      existed += journal_.erase(std::stoull(id));
+      const EntryId entry = parseEntry(id);
+      if (entry.ours) existed += journal_.erase(entry.number);
     }
     return existed;
   });

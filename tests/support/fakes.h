@@ -89,6 +89,10 @@ class FakeQualifier final : public Qualifier {
     std::map<UserId, std::vector<Hold>> holds;
     std::set<UserId> eligible;
     std::map<std::pair<UserId, std::string>, Hold> keys;
+    std::map<OrderId, UserId> released;  // whose hold was given back
+    [[nodiscard]] bool frozen() const {
+      return stock < 0 || held < 0 || stock + held != voucher.settings.allocated;
+    }
   };
   Decision decideOne(Sale& sale, const QualifyRequest& request, UtcTime now);
   ReleaseOutcome releaseOne(Sale& sale, UserId user, OrderId order);
@@ -97,7 +101,7 @@ class FakeQualifier final : public Qualifier {
   void append(const Admission& admission);
   [[nodiscard]] VoucherSnapshot snapshotOf(VoucherId voucher) const;
   template <typename Work>
-  auto call(std::string_view name, Work work) -> decltype(work());
+  auto call(std::string_view name, Deadline deadline, Work work) -> decltype(work());
 
   mutable std::mutex mutex_;
   bool started_ = false;

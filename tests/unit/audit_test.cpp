@@ -236,11 +236,13 @@ TEST(AuditFinds, AnOverwrittenCounter) {
 TEST(AuditFinds, ANegativeStock) {
   Sale sale(1);
   const OrderId first = sale.buy(kAnn);
-  // A second row for the only piece, admitted after the first hold was lost: the repair restores both holds.
+  // The only piece was admitted again after the first hold was lost. The repair takes no more than is left;
+  // only who writes to the keys past the scripts brings the stock below zero.
   sale.fakes.qualifier.forgetHold(sale.voucher, kAnn);
   sale.admit(kBob);
   const Order lost = rowOf(sale, first, kAnn);
-  ASSERT_TRUE(sale.fakes.qualifier.restore({&lost, 1}, soon()).ok());
+  EXPECT_EQ(sale.fakes.qualifier.restore({&lost, 1}, soon()).value(), 0U);
+  sale.fakes.qualifier.rememberHold(sale.voucher, {kAnn, first, 1});
   expectOnly(sale, "NEVER_NEGATIVE");
   sale.storeWaiting();  // the store refuses the second, and its release heals the counter
   ASSERT_TRUE(releaseStep(sale.parts(), 10, soon()).ok());

@@ -6,7 +6,8 @@
 //           idempotent and makes blocked calls answer Stopped (OutcomeUnknown where a change was asked for
 //           already). Blocking: every call is bounded by its Deadline. Delivery: when decide() answers
 //           Admitted, hold and journal entry exist, as durable as probe() says. Asking again with the same
-//           order id gives the first answer, so after OutcomeUnknown the same question may be repeated.
+//           order id gives the first answer, also when its hold was released meanwhile, so after
+//           OutcomeUnknown the same question may be repeated.
 // Errors:   Unavailable (nothing happened), OutcomeUnknown (it may have), Misconfigured (an operator must
 //           act: version, policy, password), Corrupt (a reply or key of a wrong shape), Stopped. A decision
 //           against a request is a verdict, not an error.

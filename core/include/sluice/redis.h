@@ -138,6 +138,7 @@ class RedisConnection {
  private:
   explicit RedisConnection(redisContext* context, std::string target);
   Status enter(const RedisTarget& target, Deadline deadline);
+  [[nodiscard]] Status mayAsk(Deadline deadline) const;
   Status send(Deadline deadline);
   Result<RedisReply> receive(Deadline deadline);
   Result<RedisReply> exchange(std::span<const std::string_view> args, Deadline deadline);
@@ -183,7 +184,8 @@ class RedisPool {
     std::unique_ptr<RedisConnection> connection_;
   };
 
-  // Waits for a free connection until the deadline (then Overloaded). Stopped after stop().
+  // Waits for a free connection until the deadline (then Overloaded; Unavailable where it had passed before).
+  // Stopped after stop().
   [[nodiscard]] Result<Lease> acquire(Deadline deadline);
   // Closes idle connections, interrupts those in use, refuses further ones. Idempotent.
   void stop() noexcept;

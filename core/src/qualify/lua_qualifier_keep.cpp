@@ -95,7 +95,7 @@ Status LuaQualifier::releaseSome(VoucherId voucher, std::span<const Admission> o
     words.push_back(orders[position].order.text());
     words.push_back(orders[position].user.text());
   }
-  const auto reply = eval(scripts_.release, {keys.names[0], keys.names[1]}, words, deadline);
+  const auto reply = eval(scripts_.release, {keys.names[0], keys.names[1], keys.names[3]}, words, deadline);
   if (!reply) return reply.error();
   const RedisValue answer = reply.value().value();
   if (answer.isArray()) return unreadable(voucher, answer[0].text());
@@ -107,21 +107,24 @@ Status LuaQualifier::releaseSome(VoucherId voucher, std::span<const Admission> o
 // answered with an order that is not there any more.
 Status LuaQualifier::takeBack(VoucherId voucher, std::span<const QualifyRequest> requests,
                               Deadline deadline) {
+  const VoucherKeys keys(keys_, voucher);
   std::vector<std::string> words;
-  std::vector<Admission> holds;
+  std::vector<std::string> holds;
   for (const QualifyRequest& request : requests) {
-    holds.push_back({request.order, request.user, voucher, request.quantity, UtcTime()});
+    holds.insert(holds.end(), {request.order.text(), request.user.text()});
     if (request.idempotencyKey.empty()) continue;
     words.push_back(request.user.text() + ":" + std::string(request.idempotencyKey));
     words.push_back(request.order.text());
   }
   if (!words.empty()) {
-    const auto reply = eval(scripts_.forgetKeys, {VoucherKeys(keys_, voucher).names[3]}, words, deadline);
+    const auto reply = eval(scripts_.forgetKeys, {keys.names[3]}, words, deadline);
     if (!reply) return reply.error();
     if (reply.value().value().isArray()) return unreadable(voucher, reply.value().value()[0].text());
   }
-  const auto released = release(holds, deadline);
-  return released ? Status() : released.error();
+  const auto released = eval(scripts_.release, {keys.names[0], keys.names[1]}, holds, deadline);
+  if (!released) return released.error();
+  if (released.value().value().isArray()) return unreadable(voucher, released.value().value()[0].text());
+  return {};
 }
 
 Result<std::size_t> LuaQualifier::restore(std::span<const Order> liveOrders, Deadline deadline) {

@@ -71,7 +71,7 @@ Status runAll(RedisConnection& connection, const Scripts& scripts, const std::ve
       {scripts.restore, {voucher, holds}, {"2", "2", "1"}, "0 0"},
       {scripts.snapshot, {voucher, holds}, {}, "2 2 0 2 paused 2"},
       {scripts.forgetKeys, {idempotency}, {"2:trial-trial-trial", "2"}, "1"},
-      {scripts.release, {voucher, holds}, {"1", "1", "2", "2"}, "released released"}};
+      {scripts.release, {voucher, holds, idempotency}, {"1", "1", "2", "2"}, "released released"}};
   for (const Step& step : steps) {
     if (auto done = run(connection, step, deadline); !done) return done;
   }

@@ -163,6 +163,13 @@ Error RedisConnection::broke(ErrorCode code, std::string_view doing) {
   return {code, target_ + ": " + std::string(doing)};
 }
 
+// What is asked after its deadline would be done, and its answer thrown away together with the connection.
+Status RedisConnection::mayAsk(Deadline deadline) const {
+  if (broken_) return {ErrorCode::Unavailable, target_ + ": connection was lost before"};
+  if (deadline.passed()) return {ErrorCode::Unavailable, target_ + ": asked too late"};
+  return {};
+}
+
 // OutcomeUnknown from the first byte that left on: Redis may have run what reached it.
 Status RedisConnection::send(Deadline deadline) {
   bool anySent = false;
@@ -198,7 +205,7 @@ Result<RedisReply> RedisConnection::receive(Deadline deadline) {
 }
 
 Result<RedisReply> RedisConnection::exchange(std::span<const std::string_view> args, Deadline deadline) {
-  if (broken_) return {ErrorCode::Unavailable, target_ + ": connection was lost before"};
+  if (auto ready = mayAsk(deadline); !ready) return ready.error();
   append(context_, args);
   if (auto sent = send(deadline); !sent) return sent.error();
   return receive(deadline);
@@ -212,7 +219,7 @@ Result<RedisReply> RedisConnection::call(std::span<const std::string_view> args,
 
 Result<std::vector<RedisReply>> RedisConnection::pipeline(std::span<const RedisArgs> commands,
                                                           Deadline deadline) {
-  if (broken_) return {ErrorCode::Unavailable, target_ + ": connection was lost before"};
+  if (auto ready = mayAsk(deadline); !ready) return ready.error();
   for (const RedisArgs& command : commands) {
     append(context_, command);
   }

@@ -26,6 +26,8 @@ Result<RedisPool::Lease> RedisPool::acquire(Deadline deadline) {
   std::unique_lock lock(mutex_);
   while (true) {
     if (stopped_) return {ErrorCode::Stopped, target_.text() + ": the connection pool is closed"};
+    // Late callers must not cost the others a connection, nor make them wait as if the server were away.
+    if (deadline.passed()) return {ErrorCode::Unavailable, target_.text() + ": asked too late"};
     if (!idle_.empty()) {
       std::unique_ptr<RedisConnection> connection = std::move(idle_.back());
       idle_.pop_back();

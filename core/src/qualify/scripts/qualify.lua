@@ -70,9 +70,13 @@ local held = {}  -- user -> text of the holds, or false
 local known = holdsKind == 'hash' and redis.call('HMGET', KEYS[2], unpack(users)) or {}
 for k = 1, count do held[users[k]] = known[k] or false end
 local answered = {}  -- "<user>:<key>" -> "<order>:<quantity>", or false
-if #asked > 0 and idempotencyKind == 'hash' then
-  known = redis.call('HMGET', KEYS[4], unpack(asked))
-  for k = 1, #asked do answered[asked[k]] = known[k] end
+local released = {}  -- order -> the user whose hold of it was given back, or false
+if idempotencyKind == 'hash' then
+  local fields = { unpack(asked) }
+  for k = 1, count do fields[#asked + k] = ARGV[FIRST + (k - 1) * STRIDE] end
+  known = redis.call('HMGET', KEYS[4], unpack(fields))
+  for k = 1, #asked do answered[fields[k]] = known[k] end
+  for k = #asked + 1, #fields do released[fields[k]] = known[k] end
 end
 
 -- Part 2: decide. Changes nothing in Redis.
@@ -85,6 +89,7 @@ local newAnswers = {}
 -- The first answer to this order id or idempotency key, or nil.
 local function firstAnswer(order, user, quantity, question)
   if findHold(held[user], order) then return ADMITTED .. ':' .. order end
+  if released[order] == user then return ADMITTED .. ':' .. order end
   local before = question and answered[question]
   if not before then return nil end
   local firstOrder, firstQuantity = string.match(before, '^(%d+):(%d+)$')

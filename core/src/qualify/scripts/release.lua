@@ -1,6 +1,6 @@
 -- Gives back the holds of orders of one voucher, each at most once.
 --
--- KEYS   1 voucher, 2 holds
+-- KEYS   1 voucher, 2 holds, 3 idempotency keys; without the third, for what reached nobody, nothing is noted
 -- ARGV   for each order: order, user
 -- Reply  one word for each order, a blank between: "released" or "absent"; or "not_loaded"; or an array
 --        with the reason why the keys cannot be read.
@@ -8,6 +8,8 @@
 -- The delete of the hold is the first write and the proof that it counts once. Redis does not refuse HDEL
 -- for lack of memory, and nothing after a script's first write, so holds come back also when memory is
 -- full. A broken sum does not stop a release: the difference stays visible, and the voucher stays frozen.
+-- Each order that is given back is noted beside the idempotency keys, as "<order>" -> "<user>": asked again
+-- under its id, it is not admitted a second time.
 
 local v, absent = readVoucher(KEYS[1])
 if not v then
@@ -34,11 +36,21 @@ local function remove(order, user)
   return tonumber(pieces)
 end
 
-local outcomes, back = {}, 0
+local outcomes, back, notes = {}, 0, {}
 for k = 1, #ARGV, 2 do
   local pieces = kind == 'hash' and remove(ARGV[k], ARGV[k + 1])
   back = back + (pieces or 0)
+  if pieces then
+    notes[#notes + 1] = ARGV[k]
+    notes[#notes + 1] = ARGV[k + 1]
+  end
   outcomes[#outcomes + 1] = pieces and 'released' or 'absent'
 end
-if back > 0 then setCounters(KEYS[1], v.stock + back, v.held - back) end
+if back == 0 then return table.concat(outcomes, ' ') end
+setCounters(KEYS[1], v.stock + back, v.held - back)
+local notesKind = KEYS[3] and typeOf(KEYS[3])
+if notesKind == 'hash' or notesKind == 'none' then
+  redis.call('HSET', KEYS[3], unpack(notes))
+  if notesKind == 'none' then expireAt(KEYS[3], v.expires) end
+end
 return table.concat(outcomes, ' ')
