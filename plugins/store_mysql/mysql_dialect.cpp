@@ -18,6 +18,7 @@ using sql::Use;
 
 // Locks are asked for again after this; the server's own default of 50 s outlives every deadline of ours.
 constexpr std::int64_t kLockWaitSecondsMax = 10;
+constexpr milliseconds kAbandonWithin{1000};
 // More rows in one statement than the batch limit allows never come near it; less would cut a batch.
 constexpr std::int64_t kPacketBytesMin = 1024 * 1024;
 
@@ -38,10 +39,14 @@ std::string migrationLock(const std::string& database) {
 
 }  // namespace
 
+std::string MysqlDialect::connectString(milliseconds timeout) const {
+  return options_.connect + " connect_timeout=" + std::to_string(timeout.count() / 1000);
+}
+
 Result<std::unique_ptr<Session>> MysqlDialect::open(Use use, Deadline deadline) {
   auto session = std::make_unique<Session>();
   session->deadline = deadline;
-  session->soci.open(soci::mysql, options_.connect);
+  session->soci.open(soci::mysql, connectString(options_.connectTimeout));
   session->socket = static_cast<int>(mysql_get_socket(connectionOf(session->soci)));
   // Whatever the server's defaults are: nothing is bent to fit, text is UTF-8, times are UTC.
   execute(*session, Text("SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
@@ -63,7 +68,8 @@ void MysqlDialect::begin(Session& session, Use use) {
   const std::int64_t left = (session.deadline.remaining().count() + 999) / 1000;
   const std::int64_t wait = std::clamp<std::int64_t>(left, 1, kLockWaitSecondsMax);
   if (wait != session.lockWaitSeconds) {
-    execute(session, Text("SET SESSION innodb_lock_wait_timeout = ") << wait);
+    execute(session, Text("SET SESSION innodb_lock_wait_timeout = ")
+                         << wait << ", lock_wait_timeout = " << wait);
     session.lockWaitSeconds = wait;
   }
   if (use == Use::Migrate) {
@@ -85,6 +91,19 @@ bool MysqlDialect::rollback(Session& session) noexcept {
     return true;
   } catch (const std::exception&) {
     return false;  // in doubt: closing the session ends its transaction too
+  }
+}
+
+// A statement goes on in the server after its client has gone, and keeps its locks meanwhile.
+void MysqlDialect::abandon(Session& session) noexcept {
+  MYSQL* connection = connectionOf(session.soci);
+  if (connection == nullptr) return;
+  try {
+    Session other;
+    other.soci.open(soci::mysql, connectString(kAbandonWithin));
+    execute(other, Text("KILL ") << static_cast<std::int64_t>(mysql_thread_id(connection)));
+  } catch (const std::exception&) {
+    // It has ended by itself, or the server does not answer at all.
   }
 }
 

@@ -13,7 +13,8 @@
 namespace sluice::mysql {
 
 struct MysqlOptions {
-  std::string connect;  // SOCI's connection string, with the password
+  std::string connect;  // SOCI's connection string, with the password, without the time-out
+  milliseconds connectTimeout{5000};
   std::string dbname;
   std::size_t writers = 4;
   std::size_t readers = 4;
@@ -34,6 +35,7 @@ class MysqlDialect : public sql::Dialect {
   void begin(sql::Session& session, sql::Use use) override;
   void commit(sql::Session& session) override;
   bool rollback(sql::Session& session) noexcept override;
+  void abandon(sql::Session& session) noexcept override;
   sql::Failure translate(const soci::soci_error& error, sql::Stage stage) const override;
   std::string_view lockRows() const noexcept override { return " FOR UPDATE"; }
   std::string_view unreleased() const noexcept override {
@@ -44,6 +46,7 @@ class MysqlDialect : public sql::Dialect {
   std::string durability(sql::Session& session) override;
 
  private:
+  [[nodiscard]] std::string connectString(milliseconds timeout) const;
   const MysqlOptions options_;
 };
 

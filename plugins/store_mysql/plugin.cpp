@@ -61,7 +61,7 @@ std::string connectString(const OptionMap& options) {
   } else {
     text += " host=" + quoted(options.text("host")) + " port=" + std::to_string(options.integer("port"));
   }
-  return text + " connect_timeout=" + std::to_string(options.duration("connect.timeout").count() / 1000);
+  return text;
 }
 
 Result<std::unique_ptr<OrderStore>> makeStore(const StoreContext& context) noexcept {
@@ -74,6 +74,7 @@ Result<std::unique_ptr<OrderStore>> makeStore(const StoreContext& context) noexc
     }
     sluice::mysql::MysqlOptions options;
     options.connect = connectString(context.options);
+    options.connectTimeout = context.options.duration("connect.timeout");
     options.dbname = context.options.text("dbname");
     options.writers = static_cast<std::size_t>(context.options.integer("writers"));
     options.readers = static_cast<std::size_t>(context.options.integer("readers"));

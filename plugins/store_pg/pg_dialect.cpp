@@ -26,7 +26,7 @@ std::string textOf(Session& session, std::string_view question) {
 
 std::string_view modeOf(Use use) {
   return use == Use::Read ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-                          : "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+                          : "BEGIN ISOLATION LEVEL READ COMMITTED";
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ Failure failureOf(std::string_view state, std::string_view text, Stage stage) {
   if (state == "55P03") return unavailable("a lock did not come in time");
   if (state == "57014") return unavailable("the statement was not done at its deadline");
   if (state == "57P03") return unavailable("the server is starting or ending: " + line);
-  if (state == "25006") return unavailable("the server is read-only: " + line);
+  if (state == "25006") return unavailable("the server is read-only");
   if (state == "42P01" || state == "42703")
     return misconfigured("the schema is not the one the ledger names: " + line);
   if (state == "42501") return misconfigured("the user lacks a right: " + line);

@@ -28,6 +28,11 @@ class StoreServer {
   virtual void killSessions() = 0;  // every connection to it is cut, at whatever point it is
   virtual void stop() = 0;          // as by SIGKILL
   virtual void start() = 0;         // again, with the same data; answers once it takes connections
+  virtual void freeze() = 0;        // as by SIGSTOP
+  virtual void resume() = 0;
+  // Its port on 127.0.0.1, and a store that goes through another one, where a proxy listens.
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<OrderStore> makeThrough(std::uint16_t port) = 0;
 };
 
 // What a fixture does to the database behind the stores' backs. What a test switched on, it switches off.

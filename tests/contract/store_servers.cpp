@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "contract/store_contract.h"
+#include "support/fault_proxy.h"
 
 namespace sluice::test {
 namespace {
@@ -47,13 +48,87 @@ TEST_P(StoreContract, S17_AConnectionThatDiesWithinATransactionLeavesNothingHalf
     std::this_thread::sleep_for(scaled(milliseconds(300)));
     server->killSessions();
   });
-  const auto cut = store().persist(batchOf(1, 10, id), now_, payBy_, soon());
+  // Long enough for one repetition, which stalls as well.
+  const auto cut =
+      store().persist(batchOf(1, 10, id), now_, payBy_, Deadline::in(scaled(milliseconds(2000))));
   killer.join();
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().code, ErrorCode::Unavailable) << cut.error().text;
   powers().stallStock(false);
   EXPECT_EQ(powers().number(kRows), 0);
   EXPECT_EQ(persistUntilAnswered(store(), batchOf(1, 10, id), now_), 10u);
+}
+
+TEST_P(StoreContract, S18_ACommitWithoutAnAnswerIsUnknownAndRepeatedThereIsOneRow) {
+  SLUICE_NEEDS_POWERS(world());
+  StoreServer* const server = powers().server();
+  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("a server");
+  const VoucherId id = sell(10'000);
+  FaultProxy proxy({{}, server->port()});
+  const auto far = server->makeThrough(proxy.port());
+  ASSERT_TRUE(far->start(soon()));
+  ASSERT_TRUE(far->persist(batchOf(1, 10, id), now_, payBy_, soon()));
+  const std::uint64_t before = proxy.bytes(Way::ToClient);
+  ASSERT_TRUE(far->persist(batchOf(11, 10, id), now_, payBy_, soon()));
+  const std::uint64_t answers = proxy.bytes(Way::ToClient) - before;
+  // All but the last byte of the answer to COMMIT.
+  proxy.cutAfter(Way::ToClient, answers - 1);
+  const auto unknown = far->persist(batchOf(21, 10, id), now_, payBy_, soon());
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::OutcomeUnknown) << unknown.error().text;
+  proxy.pass();
+  EXPECT_EQ(powers().number(kRows), 30) << "it had happened";
+  const auto again = far->persist(batchOf(21, 10, id), now_, payBy_, soon());
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_THAT(again.value(), testing::Each(kAlreadyPending));
+  EXPECT_EQ(powers().number(kRows), 30);
+  EXPECT_EQ(voucher(id).remaining, 9'970);
+}
+
+TEST_P(StoreContract, S17_S18_CutAnywhereInTheTalkABatchIsStoredOnceOrNotAtAll) {
+  SLUICE_NEEDS_POWERS(world());
+  StoreServer* const server = powers().server();
+  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("a server");
+  const VoucherId id = sell(1'000'000);
+  FaultProxy proxy({{}, server->port()});
+  const auto far = server->makeThrough(proxy.port());
+  ASSERT_TRUE(far->start(soon()));
+  std::int64_t next = 1;
+  const auto batch = [&] { return batchOf(next, 10, id); };
+  ASSERT_TRUE(far->persist(batch(), now_, payBy_, soon()));
+  const std::uint64_t before = proxy.bytes(Way::ToServer);
+  next += 10;
+  ASSERT_TRUE(far->persist(batch(), now_, payBy_, soon()));
+  const std::uint64_t talk = proxy.bytes(Way::ToServer) - before;
+  const std::uint64_t steps = sized(std::uint64_t{12}, std::uint64_t{200});
+  for (std::uint64_t k = 0; k < steps; ++k) {
+    next += 10;
+    proxy.cutAfter(k % 2 == 0 ? Way::ToServer : Way::ToClient, talk * k / steps);
+    EXPECT_EQ(persistUntilAnswered(*far, batch(), now_), 10u);
+    proxy.pass();
+    EXPECT_EQ(totals(id).rows, next + 9) << "after " << k << " of " << steps << " cuts";
+  }
+}
+
+TEST_P(StoreContract, S19_AFrozenServerHoldsNobodyBeyondTheDeadlineAndLosesNothing) {
+  SLUICE_NEEDS_POWERS(world());
+  StoreServer* const server = powers().server();
+  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("a server");
+  const VoucherId id = sell(100);
+  persist(batchOf(1, 10, id));
+  server->freeze();
+  const Deadline bound = Deadline::in(scaled(milliseconds(15000)));
+  const auto refused =
+      store().persist(batchOf(11, 10, id), now_, payBy_, Deadline::in(scaled(milliseconds(300))));
+  const auto unread = store().findOrder(OrderId(1), Deadline::in(scaled(milliseconds(300))));
+  EXPECT_FALSE(bound.passed());
+  server->resume();
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(errorTraits(refused.error().code).mayRetry) << refused.error().text;
+  ASSERT_FALSE(unread);
+  EXPECT_EQ(unread.error().code, ErrorCode::Unavailable) << unread.error().text;
+  EXPECT_EQ(persistUntilAnswered(store(), batchOf(11, 10, id), now_), 10u);
+  EXPECT_EQ(totals(id).rows, 20);
 }
 
 TEST_P(StoreContract, S19_AServerThatRestartsUnderLoadLosesAndDoublesNothing) {

@@ -1,14 +1,40 @@
 // See mysql_world.h.
 #include "integration/mysql_world.h"
 
-// NOLINTNEXTLINE(readability-identifier-naming): the one symbol of the plugin boundary
-extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
+#include "integration/later_dialect.h"
+#include "mysql_dialect.h"
 
 namespace sluice::test {
+namespace {
 
-std::unique_ptr<StoreWorld> makeMysqlWorld() {
-  static DatabaseServer server(DatabaseKind::Mariadb);
-  return std::make_unique<ServerWorld>(server, *sluice_plugin());
+mysql::MysqlOptions optionsOf(const PrivateDatabase& database, const std::string& dbname,
+                              std::uint16_t port) {
+  mysql::MysqlOptions options;
+  options.connect =
+      "charset=utf8mb4 user=sluice password=" + kStorePassword + " dbname=" + dbname +
+      (port == 0 ? " unix_socket=" + database.socketPath() : " host=127.0.0.1 port=" + std::to_string(port));
+  options.connectTimeout = milliseconds(1000);
+  options.dbname = dbname;
+  return options;
 }
+
+WorldServer& worldServer() {
+  static WorldServer server(
+      {.database = DatabaseKind::Mariadb,
+       .make =
+           [](const PrivateDatabase& database, const std::string& dbname, std::uint16_t port) {
+             return std::make_unique<mysql::MysqlDialect>(optionsOf(database, dbname, port));
+           },
+       .makeLater =
+           [](const PrivateDatabase& database, const std::string& dbname, bool broken) {
+             return std::make_unique<LaterDialect<mysql::MysqlDialect>>(optionsOf(database, dbname, 0),
+                                                                        broken);
+           }});
+  return server;
+}
+
+}  // namespace
+
+std::unique_ptr<StoreWorld> makeMysqlWorld() { return std::make_unique<ServerWorld>(worldServer()); }
 
 }  // namespace sluice::test

@@ -1,14 +1,36 @@
 // See pg_world.h.
 #include "integration/pg_world.h"
 
-// NOLINTNEXTLINE(readability-identifier-naming): the one symbol of the plugin boundary
-extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
+#include "integration/later_dialect.h"
+#include "pg_dialect.h"
 
 namespace sluice::test {
+namespace {
 
-std::unique_ptr<StoreWorld> makePgWorld() {
-  static DatabaseServer server(DatabaseKind::Postgres);
-  return std::make_unique<ServerWorld>(server, *sluice_plugin());
+pg::PgOptions optionsOf(const PrivateDatabase& database, const std::string& dbname, std::uint16_t port) {
+  pg::PgOptions options;
+  options.connect = "host=" + (port == 0 ? database.folder() : "127.0.0.1") +
+                    " port=" + std::to_string(port == 0 ? database.port() : port) +
+                    " user=sluice connect_timeout=2 password=" + kStorePassword + " dbname=" + dbname;
+  return options;
 }
+
+WorldServer& worldServer() {
+  static WorldServer server(
+      {.database = DatabaseKind::Postgres,
+       .make =
+           [](const PrivateDatabase& database, const std::string& dbname, std::uint16_t port) {
+             return std::make_unique<pg::PgDialect>(optionsOf(database, dbname, port));
+           },
+       .makeLater =
+           [](const PrivateDatabase& database, const std::string& dbname, bool broken) {
+             return std::make_unique<LaterDialect<pg::PgDialect>>(optionsOf(database, dbname, 0), broken);
+           }});
+  return server;
+}
+
+}  // namespace
+
+std::unique_ptr<StoreWorld> makePgWorld() { return std::make_unique<ServerWorld>(worldServer()); }
 
 }  // namespace sluice::test

@@ -4,31 +4,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "integration/later_dialect.h"
 #include "sql_store.h"
 #include "statement.h"
 
 namespace sluice::test {
 namespace {
-
-constexpr const char* kExtra[] = {"CREATE TABLE extra (id INTEGER PRIMARY KEY) STRICT"};
-constexpr const char* kBroken[] = {"CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT",
-                                   "CREATE TABLE more (id INTEGER)"};
-
-// A later program: one good step more, or one good and one broken.
-class LaterDialect final : public sqlite::SqliteDialect {
- public:
-  LaterDialect(sqlite::SqliteOptions options, bool broken) : SqliteDialect(std::move(options)) {
-    const auto ours = sqlite::SqliteDialect::migrations();
-    steps_.assign(ours.begin(), ours.end());
-    const int last = steps_.back().version;
-    steps_.push_back({last + 1, "extra", kExtra});
-    if (broken) steps_.push_back({last + 2, "broken", kBroken});
-  }
-  std::span<const sql::Migration> migrations() const noexcept override { return steps_; }
-
- private:
-  std::vector<sql::Migration> steps_;
-};
 
 // Obeys the world's knobs at the begin of each transaction.
 class KnobDialect final : public sqlite::SqliteDialect {
@@ -63,7 +44,7 @@ std::unique_ptr<OrderStore> SqliteWorld::make() {
 }
 
 std::unique_ptr<OrderStore> SqliteWorld::makeLater(bool broken) {
-  return makeWith(std::make_unique<LaterDialect>(options_, broken));
+  return makeWith(std::make_unique<LaterDialect<sqlite::SqliteDialect>>(options_, broken));
 }
 
 std::int64_t SqliteWorld::number(const std::string& select) {

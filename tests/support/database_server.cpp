@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace sluice::test {
 namespace {
@@ -26,9 +28,11 @@ PrivateDatabaseOptions optionsOf(DatabaseKind kind) {
 
 }  // namespace
 
-DatabaseServer::DatabaseServer(DatabaseKind kind) : kind_(kind) {
+DatabaseServer::DatabaseServer(DatabaseKind kind, const std::string& parent) : kind_(kind) {
   ::signal(SIGPIPE, SIG_IGN);
-  auto started = PrivateDatabase::start(optionsOf(kind), Deadline::in(kUpWithin));
+  PrivateDatabaseOptions options = optionsOf(kind);
+  options.parent = parent;
+  auto started = PrivateDatabase::start(options, Deadline::in(kUpWithin));
   if (!started) throw std::runtime_error(started.error().text);
   server_ = std::move(started).take();
 }
@@ -42,6 +46,13 @@ std::string DatabaseServer::query(const std::string& database, const std::string
 std::int64_t DatabaseServer::number(const std::string& database, const std::string& sql) const {
   const std::string text = query(database, sql);
   return text.empty() ? -1 : std::stoll(text);
+}
+
+void DatabaseServer::makeServersFolder(const std::string& path) const {
+  struct stat owner {};
+  EXPECT_EQ(::stat(server_->folder().c_str(), &owner), 0);
+  EXPECT_EQ(::mkdir(path.c_str(), S_IRWXU), 0);
+  EXPECT_EQ(::chown(path.c_str(), owner.st_uid, owner.st_gid), 0);
 }
 
 void DatabaseServer::createDatabase(const std::string& name) const {

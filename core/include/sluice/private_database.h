@@ -27,6 +27,7 @@ struct PrivateDatabaseOptions {
   // Commits are synced to the disk. Without, they survive the death of the server and not that of the
   // machine, and everything is faster.
   bool synced = true;
+  std::string parent;                  // where its folder is made; "" the temporary one
   std::vector<std::string> arguments;  // further ones of the server
 };
 

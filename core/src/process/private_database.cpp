@@ -114,7 +114,9 @@ PrivateDatabase::~PrivateDatabase() {
 
 Status PrivateDatabase::makeFolder() {
   std::error_code error;
-  std::string path = (std::filesystem::temp_directory_path(error) / "sluice-db-XXXXXX").string();
+  const std::filesystem::path parent = options_.parent.empty() ? std::filesystem::temp_directory_path(error)
+                                                               : std::filesystem::path(options_.parent);
+  std::string path = (parent / "sluice-db-XXXXXX").string();
   if (::mkdtemp(path.data()) == nullptr)
     return {ErrorCode::Misconfigured, path + ": no folder can be made there"};
   folder_ = path;

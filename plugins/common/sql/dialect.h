@@ -65,6 +65,9 @@ class Dialect {
   virtual void commit(Session& session) = 0;
   // False where the session is in doubt; it is closed then and opened anew.
   [[nodiscard]] virtual bool rollback(Session& session) noexcept = 0;
+  // The watchdog cut this session: has the server end what it may still be doing in it, and give its locks
+  // back. Bounded by a second or so; where that does not work, the server's own time-outs have to.
+  virtual void abandon(Session& session) noexcept { static_cast<void>(session); }
   [[nodiscard]] virtual Failure translate(const soci::soci_error& error, Stage stage) const = 0;
 
   // Behind a SELECT: locks the rows it reads until the transaction ends. Empty where begin() locks

@@ -40,13 +40,20 @@ std::optional<Failure> Transactions::attempt(SessionPool& pool, Use use, Deadlin
   }
   std::optional<Failure> failure;
   bool keep = true;
+  bool cut = false;
   {
     const Watchdog::Watch watch(watchdog_, (**lease).socket, deadline);
     failure = work(**lease, use, body);
     if (failure) keep = !failure->connectionLost && dialect_.rollback(**lease);
+    cut = watch.cut();
   }
-  if (!keep) lease->discard();
-  if (failure && failure->connectionLost) pool.dropIdle();
+  if (cut) dialect_.abandon(**lease);
+  if (cut && failure && failure->error.code == ErrorCode::Unavailable) {
+    failure->error.text = "the database did not answer by the deadline";
+  }
+  if (!keep || cut) lease->discard();
+  // Those as old as a connection that broke by itself are suspect.
+  if (failure && failure->connectionLost && !cut) pool.dropIdle();
   return failure;
 }
 

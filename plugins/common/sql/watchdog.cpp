@@ -21,6 +21,12 @@ Watchdog::Watch::~Watch() {
   watchdog_->watched_.erase(entry_);
 }
 
+bool Watchdog::Watch::cut() const {
+  if (watchdog_ == nullptr) return false;
+  const std::lock_guard lock(watchdog_->mutex_);
+  return entry_->second < 0;
+}
+
 Watchdog::~Watchdog() {
   {
     const std::lock_guard lock(mutex_);

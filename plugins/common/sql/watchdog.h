@@ -28,6 +28,8 @@ class Watchdog {
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
+    // The deadline passed, and the connection was shut down.
+    [[nodiscard]] bool cut() const;
 
    private:
     Watchdog* watchdog_ = nullptr;
