@@ -8,6 +8,7 @@
 
 #include "sluice/child_process.h"
 
+#include "support/database_server.h"
 #include "support/http_client.h"
 #include "support/places.h"
 #include "support/program.h"
@@ -25,11 +26,18 @@ std::string fileText(const std::string& path) {
   return text.str();
 }
 
-// A server with one of the files. Port and data folder are the test's own; everything else is the file's.
+// A server with one of the files, or with several, the later over the earlier. Port and data folder are the
+// test's own, and so is what is given as `sets`; everything else is the file's.
 class ServerOfFile {
  public:
-  explicit ServerOfFile(const std::string& name)
-      : globals_{"-c", kFolder + name, "--set", "http.port=0", "--set", "data.dir=" + folder_.file("data")} {
+  explicit ServerOfFile(const std::vector<std::string>& names, const std::vector<std::string>& sets = {}) {
+    for (const std::string& name : names) {
+      globals_.insert(globals_.end(), {"-c", kFolder + name});
+    }
+    globals_.insert(globals_.end(), {"--set", "http.port=0", "--set", "data.dir=" + folder_.file("data")});
+    for (const std::string& set : sets) {
+      globals_.insert(globals_.end(), {"--set", set});
+    }
     ChildOptions options;
     options.arguments = {places::binary()};
     options.arguments.insert(options.arguments.end(), globals_.begin(), globals_.end());
@@ -63,8 +71,7 @@ class ServerOfFile {
 
 class ConfigFile : public testing::TestWithParam<std::string> {};
 
-TEST_P(ConfigFile, StartsAndCarriesAnOrderToItsEnd) {
-  ServerOfFile server(GetParam());
+void expectAnOrderGoesThrough(ServerOfFile& server) {
   const ProgramResult created =
       server.command({"voucher", "create", "--title", "Test", "--stock", "3", "--load"});
   ASSERT_EQ(created.exitCode, 0) << created.err;
@@ -87,9 +94,38 @@ TEST_P(ConfigFile, StartsAndCarriesAnOrderToItsEnd) {
   EXPECT_EQ(server.end(), 0) << server.log();
 }
 
+TEST_P(ConfigFile, StartsAndCarriesAnOrderToItsEnd) {
+  ServerOfFile server({GetParam()});
+  expectAnOrderGoesThrough(server);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ConfigFile,
                          testing::Values("quickstart.properties", "step1-blocking-queue.properties",
                                          "step2-redis-stream.properties"));
+
+struct StoreFile {
+  std::string store;
+  DatabaseKind database;
+};
+
+// The file of a store over a step, with a private server of that kind in the place of the usual one.
+class StoreFiles : public testing::TestWithParam<StoreFile> {};
+
+TEST_P(StoreFiles, GoOverAnyStep) {
+  const DatabaseServer database(GetParam().database);
+  database.createDatabase("sluice");
+  std::vector<std::string> sets;
+  for (const auto& [key, value] : database.database().storeOptions("sluice")) {
+    sets.push_back("store." + GetParam().store + "." + key + "=" + value);
+  }
+  ServerOfFile server({"step2-redis-stream.properties", "store-" + GetParam().store + ".properties"}, sets);
+  expectAnOrderGoesThrough(server);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StoreFiles,
+                         testing::Values(StoreFile{"pg", DatabaseKind::Postgres},
+                                         StoreFile{"mysql", DatabaseKind::Mariadb}),
+                         [](const auto& file) { return file.param.store; });
 
 TEST(ConfigFiles, AreAllSound) {
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
