@@ -80,7 +80,8 @@ class Engine {
   [[nodiscard]] static std::unique_ptr<Engine> make(Parts parts, EngineOptions options);
   virtual ~Engine();
 
-  // Misconfigured where an operator must act first; otherwise comes up, ready or not.
+  // Where an operator must act first the error says so, and the engine is as after stop(): every part is
+  // closed. Otherwise it comes up, ready or not. Once: afterwards Stopped.
   [[nodiscard]] virtual Status start(Deadline deadline) = 0;
   virtual void stop(Deadline deadline) noexcept = 0;
 
