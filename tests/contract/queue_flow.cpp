@@ -150,6 +150,15 @@ TEST_P(QueueContract, Q08_PublishedBeforeAnyConsumerWasEverThere) {
   EXPECT_EQ(ordersOf(take(*late, 0, 10)), numbers(1, 10));
 }
 
+TEST_P(QueueContract, Q08_WhatCameBeforeTheQueueWasEverOpenedIsDelivered) {
+  if (!queue_->traits().durable) SLUICE_SKIP_UNCLAIMED("durable");
+  queue_.reset();
+  fixture_ = GetParam().make(needs());
+  if (!fixture_->inject(encodeAdmission(admissionOf(1)))) return;  // then there is nothing to put it into
+  queue_ = open("first");
+  EXPECT_EQ(ordersOf(take(1)), numbers(1, 1));
+}
+
 TEST_P(QueueContract, Q12_CompetingConsumersGetEachMessageOnce) {
   constexpr std::int64_t kMessages = 5000;
   constexpr std::int64_t kPublishers = 50;

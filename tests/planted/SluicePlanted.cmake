@@ -46,13 +46,18 @@ function(sluice_planted)
     set(source "${texts}")
   endif()
   get_target_property(libraries ${ARG_BASE} LINK_LIBRARIES)
-  add_executable(planted_${ARG_NAME} EXCLUDE_FROM_ALL "${source}" $<TARGET_OBJECTS:${ARG_BASE}>)
-  target_include_directories(planted_${ARG_NAME} BEFORE PRIVATE
+  # An object library, because those come before an executable's own sources on the linker's line.
+  add_library(planted_${ARG_NAME}_source OBJECT EXCLUDE_FROM_ALL "${source}")
+  target_include_directories(planted_${ARG_NAME}_source BEFORE PRIVATE
     "${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_SOURCE_DIR}/core/src")
+  target_link_libraries(planted_${ARG_NAME}_source PRIVATE ${libraries})
+  # What a fault leaves unused is no concern here.
+  target_compile_options(planted_${ARG_NAME}_source PRIVATE -O1 -w)
+  add_executable(planted_${ARG_NAME} EXCLUDE_FROM_ALL
+    $<TARGET_OBJECTS:planted_${ARG_NAME}_source> $<TARGET_OBJECTS:${ARG_BASE}>)
+  set_target_properties(planted_${ARG_NAME} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(planted_${ARG_NAME} PRIVATE ${libraries})
   target_link_options(planted_${ARG_NAME} PRIVATE -Wl,-z,muldefs)
-  # What a fault leaves unused is no concern here.
-  target_compile_options(planted_${ARG_NAME} PRIVATE -O1 -w)
   set_target_properties(planted_${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/planted")
   set_property(GLOBAL APPEND PROPERTY SLUICE_PLANTED "${ARG_NAME} ${ARG_CAUGHT_BY} ${ARG_BASE}\n")
 endfunction()
