@@ -165,7 +165,7 @@ TEST_P(QueueProcesses, Q27_AfterTwoDeathsEverySuspectComesAlone) {
 
 // Processes bury messages and are killed meanwhile, one after the other.
 void QueueProcesses::buryUnderKills(std::int64_t messages, Random& random) {
-  while (fixture_->rawDepth() > messages / 10) {
+  while (fixture_->rawDepth() > messages / 10 && !HasFailure()) {
     // Under one name, so that what it held is its own again at once.
     QueueChild child(*fixture_, "bury", "worker", {1 + static_cast<std::int64_t>(random.next() % 9)});
     (void)child.listen();

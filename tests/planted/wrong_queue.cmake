@@ -59,6 +59,13 @@ wrong_stream(replayed_and_kept IN scripts.cpp CAUGHT_BY Q31
 ]=] TO [=[]=])
 wrong_stream(no_bound IN scripts.cpp CAUGHT_BY Q44
   FROM [=[if max >= 0 and redis.call('XLEN', KEYS[1]) + tonumber(ARGV[2]) > max then return {'full'} end]=] TO [=[]=])
+wrong_stream(strangers_welcome IN scripts.cpp CAUGHT_BY Q07
+  FROM [=[if found ~= 'none' and found ~= kind then return {'strange', KEYS[k], found, kind} end]=] TO [=[]=])
+wrong_stream(buried_and_kept IN scripts.cpp CAUGHT_BY Q30
+  FROM [=[  redis.call('XACK', journal, group, entry[2])
+  redis.call('XDEL', journal, entry[2])]=] TO [=[  redis.call('XACK', journal, group, entry[2])]=])
+wrong_stream(every_start_is_a_loss IN shared.cpp CAUGHT_BY Q41
+  FROM [=[if (groupSeen_.exchange(true) && created) {]=] TO [=[if (created) {]=])
 
 function(wrong_inproc name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "CAUGHT_BY;FROM;TO" "")
