@@ -31,6 +31,8 @@ struct Members {
   [[nodiscard]] bool read(std::string_view text) { return !server::readJsonObject(text, fields); }
 };
 
+constexpr std::int64_t kDoubleExact = std::int64_t{1} << 53;
+
 bool same(const JsonField& a, const JsonField& b) {
   return a.present == b.present && a.text == b.text && a.number == b.number && a.flag == b.flag &&
          a.list == b.list;
@@ -65,7 +67,8 @@ void compareWithPoco(std::string_view bytes, const Members& members) {
     if (!field.present) continue;
     if (field.kind == JsonKind::String)
       require(object->getValue<std::string>(name) == field.text, "Poco reads the same text");
-    if (field.kind == JsonKind::Integer)
+    // Poco 1.11 takes negative numbers through a double.
+    if (field.kind == JsonKind::Integer && field.number > -kDoubleExact)
       require(object->getValue<std::int64_t>(name) == field.number, "Poco reads the same number");
   }
   require(object->size() == present, "no member was passed over");
