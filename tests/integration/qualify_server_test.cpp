@@ -260,7 +260,12 @@ TEST_F(QualifyServer, V22_LateCallersCostNobodyAConnection) {
     EXPECT_EQ(text(decideOne(request(100 + k, 100 + k))), "admitted " + std::to_string(100 + k) + " fresh");
   }
   EXPECT_EQ(qualifier->stats().reconnects, 0U);
-  EXPECT_EQ(snapshot().held, 50);
+  for (std::int64_t k = 201; k <= 205; ++k) {  // nor a pause, where a connection has to be made
+    redis.command({"CLIENT", "KILL", "TYPE", "normal"});
+    EXPECT_EQ(tryDecide(request(1, 1), Deadline::in(milliseconds(-1))).error().code, ErrorCode::Unavailable);
+    EXPECT_EQ(decideOne(request(k, k)).verdict, Verdict::Admitted);
+  }
+  EXPECT_EQ(snapshot().held, 55);
 }
 
 }  // namespace

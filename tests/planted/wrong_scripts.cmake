@@ -58,3 +58,11 @@ wrong_script(release_needs_memory IN release.lua BASE damage CAUGHT_BY V13
 wrong_script(holds_live_for_ever IN qualify.lua BASE keep CAUGHT_BY V20
   FROM [=[if holdsKind == 'none' then expireAt(KEYS[2], v.expires) end
 ]=] TO [=[]=])
+wrong_script(released_and_asked_again IN qualify.lua BASE decide CAUGHT_BY V04
+  FROM [=[  if released[order] == user then return ADMITTED .. ':' .. order end
+]=] TO [=[]=])
+wrong_script(release_unnoted IN release.lua BASE decide CAUGHT_BY V04
+  FROM [=[  redis.call('HSET', KEYS[3], unpack(notes))
+]=] TO [=[]=])
+wrong_script(too_much_is_already_ordered IN qualify.lua BASE decide CAUGHT_BY V01
+  FROM [=[or OVER_LIMIT]=] TO [=[or ALREADY_ORDERED]=])

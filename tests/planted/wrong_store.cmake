@@ -56,3 +56,7 @@ wrong_store(errors_tell_values IN store_sqlite/sqlite_error.cpp BASE faults CAUG
   TO [=[      return unavailable("INSERT INTO orders VALUES (7, 4242): " + text);]=])
 wrong_store(leases_lost IN common/sql/session_pool.cpp BASE concurrent CAUGHT_BY S30
   FROM [=[    --out_;]=] TO [=[    if (out_ != 3) --out_;]=])
+wrong_store(malformed_taken IN common/sql/sql_persist.cpp BASE faults CAUGHT_BY S09
+  FROM [=[    const auto fault = faultOf(admissions[k]);]=] TO [=[    std::optional<std::string> fault;]=])
+wrong_store(names_of_any_bytes IN common/sql/sql_processes.cpp CAUGHT_BY S26
+  FROM [=[ && isPrintable(name)]=] TO [=[]=])
