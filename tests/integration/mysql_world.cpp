@@ -18,23 +18,24 @@ mysql::MysqlOptions optionsOf(const PrivateDatabase& database, const std::string
   return options;
 }
 
-WorldServer& worldServer() {
-  static WorldServer server(
-      {.database = DatabaseKind::Mariadb,
-       .make =
-           [](const PrivateDatabase& database, const std::string& dbname, std::uint16_t port) {
-             return std::make_unique<mysql::MysqlDialect>(optionsOf(database, dbname, port));
-           },
-       .makeLater =
-           [](const PrivateDatabase& database, const std::string& dbname, bool broken) {
-             return std::make_unique<LaterDialect<mysql::MysqlDialect>>(optionsOf(database, dbname, 0),
-                                                                        broken);
-           }});
-  return server;
-}
-
 }  // namespace
 
-std::unique_ptr<StoreWorld> makeMysqlWorld() { return std::make_unique<ServerWorld>(worldServer()); }
+ServerKind serverKind() {
+  return {.database = DatabaseKind::Mariadb,
+          .make =
+              [](const PrivateDatabase& database, const std::string& dbname, std::uint16_t port) {
+                return std::make_unique<mysql::MysqlDialect>(optionsOf(database, dbname, port));
+              },
+          .makeLater =
+              [](const PrivateDatabase& database, const std::string& dbname, bool broken) {
+                return std::make_unique<LaterDialect<mysql::MysqlDialect>>(optionsOf(database, dbname, 0),
+                                                                           broken);
+              }};
+}
+
+std::unique_ptr<StoreWorld> makeMysqlWorld() {
+  static WorldServer server(serverKind());
+  return std::make_unique<ServerWorld>(server);
+}
 
 }  // namespace sluice::test

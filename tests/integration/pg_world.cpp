@@ -15,22 +15,23 @@ pg::PgOptions optionsOf(const PrivateDatabase& database, const std::string& dbna
   return options;
 }
 
-WorldServer& worldServer() {
-  static WorldServer server(
-      {.database = DatabaseKind::Postgres,
-       .make =
-           [](const PrivateDatabase& database, const std::string& dbname, std::uint16_t port) {
-             return std::make_unique<pg::PgDialect>(optionsOf(database, dbname, port));
-           },
-       .makeLater =
-           [](const PrivateDatabase& database, const std::string& dbname, bool broken) {
-             return std::make_unique<LaterDialect<pg::PgDialect>>(optionsOf(database, dbname, 0), broken);
-           }});
-  return server;
-}
-
 }  // namespace
 
-std::unique_ptr<StoreWorld> makePgWorld() { return std::make_unique<ServerWorld>(worldServer()); }
+ServerKind serverKind() {
+  return {.database = DatabaseKind::Postgres,
+          .make =
+              [](const PrivateDatabase& database, const std::string& dbname, std::uint16_t port) {
+                return std::make_unique<pg::PgDialect>(optionsOf(database, dbname, port));
+              },
+          .makeLater =
+              [](const PrivateDatabase& database, const std::string& dbname, bool broken) {
+                return std::make_unique<LaterDialect<pg::PgDialect>>(optionsOf(database, dbname, 0), broken);
+              }};
+}
+
+std::unique_ptr<StoreWorld> makePgWorld() {
+  static WorldServer server(serverKind());
+  return std::make_unique<ServerWorld>(server);
+}
 
 }  // namespace sluice::test

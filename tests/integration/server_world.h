@@ -23,6 +23,9 @@ struct ServerKind {
       makeLater;
 };
 
+// That of the store that this program is linked with.
+[[nodiscard]] ServerKind serverKind();
+
 // The password that every store of these worlds is given.
 inline const std::string kStorePassword = "hunter2-of-the-store";
 
@@ -50,6 +53,8 @@ class ServerWorld final : public StoreWorld, public StorePowers, public StoreSer
   explicit ServerWorld(WorldServer& on) : on_(on), database_(on.newDatabase()) {}
   ~ServerWorld() override;
   std::unique_ptr<OrderStore> make() override;
+  [[nodiscard]] const std::string& database() const noexcept { return database_; }
+  void run(const std::string& sql) { static_cast<void>(query(sql)); }
   StorePowers* powers() override { return on_.disk().isSmall() ? this : nullptr; }
 
   std::unique_ptr<OrderStore> makeLater(bool broken) override;
