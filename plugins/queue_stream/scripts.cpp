@@ -99,11 +99,14 @@ for k, kind in ipairs({'stream', 'hash', 'zset', 'stream'}) do
   local found = redis.call('TYPE', KEYS[k]).ok
   if found ~= 'none' and found ~= kind then return {'strange', KEYS[k], found, kind} end
 end
-local made = redis.pcall('XGROUP', 'CREATE', journal, group, '0', 'MKSTREAM')
-if made.err then
-  if string.find(made.err, 'BUSYGROUP', 1, true) then return {'exists'} end
-  return made
+-- Looked for before it is made: with full memory Redis refuses to make what is there already.
+if redis.call('EXISTS', journal) == 1 then
+  for _, found in ipairs(redis.call('XINFO', 'GROUPS', journal)) do
+    if found[2] == group then return {'exists'} end
+  end
 end
+local made = redis.pcall('XGROUP', 'CREATE', journal, group, '0', 'MKSTREAM')
+if made.err then return made end
 redis.call('DEL', failures, retry)
 return {'created'}
 )lua";

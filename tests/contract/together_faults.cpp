@@ -48,6 +48,30 @@ TEST_P(Together, E3_WithTheStoreAwayFulfilmentPausesPutsNothingAsideAndGoesOnByI
   expectOrdersFlowAgain(server, 900'000);
 }
 
+TEST_P(Together, E3_AwayBeyondTheLeaseOfTheProcessNumberNothingIsTakenUntilItIsBack) {
+  ServerProcess server(place_.settings);
+  server.start();
+  server.createVoucher(kVoucher, 10'000);
+  auto winners = admitted(storm(server, kVoucher, 1, 50));
+  EXPECT_EQ(winners.size(), 50U);
+  place_.world->takeStoreAway();
+  // Ids are issued as long as the lease runs, then no more: another process may have the number.
+  std::vector<Attempt> attempts;
+  EXPECT_TRUE(ServerProcess::eventually(bound(), [&] {
+    const auto more = storm(server, kVoucher, 1'000 + static_cast<std::int64_t>(attempts.size()), 16);
+    attempts.insert(attempts.end(), more.begin(), more.end());
+    return countCode(more, "UNAVAILABLE") == 16;
+  }));
+  expectHonest(attempts);
+  EXPECT_EQ(server.get("/readyz").status, 503);
+  place_.world->bringStoreBack();
+  expectOrdersFlowAgain(server, 900'000);
+  const auto all = askAgain(server, kVoucher, attempts, bound());
+  winners.insert(winners.end(), all.begin(), all.end());
+  const Look look = expectAllAccountedFor(winners);
+  EXPECT_EQ(look.rows.size(), winners.size() + 1) << "one order a user";
+}
+
 TEST_P(Together, E4_OfABatchWithOneBadOrderTheRestIsStoredAndTheBadOneIsADeadLetter) {
   constexpr std::int64_t kUsers = 40;
   FaultyEngine engine(place_.with({{"fulfilment.failures.max", "2"}, {"log.file", place_.data.file("log")}}));

@@ -1,5 +1,6 @@
-// A server that is stopped for longer than its leases, alone or with its Redis, and goes on; and one that is
-// killed together with its Redis.
+// A server that is stopped for longer than its leases, alone or with its Redis, and goes on; one that is killed
+// together with its Redis, and one whose Redis is killed alone.
+#include <csignal>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -66,6 +67,16 @@ TEST_F(Frozen, KilledTogetherWithItsRedisWhatWasSyncedIsThere) {
   EXPECT_GT(admitted(attempts).size(), 0U);
   EXPECT_LT(admitted(attempts).size(), static_cast<std::size_t>(kBuyers)) << "in the middle";
   server_.start();
+  expectAllWellAfter(attempts);
+}
+
+TEST_F(Frozen, ItsRedisKilledAloneIsStartedAgainAndTheSaleGoesOn) {
+  const auto attempts = stormDuring([this] {
+    for (const pid_t member : server_.family()) {
+      if (member != server_.pid()) ::kill(member, SIGKILL);
+    }
+  });
+  expectHonest(attempts);
   expectAllWellAfter(attempts);
 }
 

@@ -124,6 +124,22 @@ TEST_F(RedisFaults, WithItsMemoryFullNobodyIsAdmittedAndTheStockStays) {
   expectCleanAudit(server_);
 }
 
+TEST_F(RedisFaults, WithItsMemoryFullWhatWasAdmittedIsStoredAllTheSame) {
+  server_.terminate();
+  server_.start({{"role", "front"}});
+  const auto winners = admitted(storm(server_, 1, 1, 300));
+  ASSERT_EQ(winners.size(), 300u);
+  server_.terminate();
+  redis_.command({"CONFIG", "SET", "maxmemory", "1"});
+  server_.start();
+  expectOneRowEach(server_, winners, milliseconds(20000));
+  expectCleanAudit(server_);
+  EXPECT_EQ(server_.order(1, 900000).status, 503);
+  redis_.command({"CONFIG", "SET", "maxmemory", "0"});
+  expectOrdersFlowAgain(server_, 1, 900001, milliseconds(5000));
+  expectCleanAudit(server_);
+}
+
 TEST_F(RedisFaults, ScriptCacheAndConnectionsMayBeThrownAwayAtAnyTime) {
   std::atomic<bool> done{false};
   std::thread vandal([&] {

@@ -17,23 +17,51 @@ Attempt attemptOf(const ServerProcess& server, std::int64_t voucher, std::int64_
   return {user, reply.status, jsonMember(reply.body, "code"), jsonMember(reply.body, "orderId")};
 }
 
+// 0 .. count - 1, from several threads.
+template <typename Work>
+void forEach(std::size_t count, int threads, Work work) {
+  std::atomic<std::size_t> next{0};
+  std::vector<std::thread> workers;
+  for (int k = 0; k < threads; ++k) {
+    workers.emplace_back([&] {
+      for (std::size_t at = next++; at < count; at = next++) {
+        work(at);
+      }
+    });
+  }
+  for (std::thread& worker : workers) {
+    worker.join();
+  }
+}
+
+Attempt askOneAgain(const ServerProcess& server, std::int64_t voucher, const Attempt& before,
+                    milliseconds wait) {
+  Attempt now;
+  std::set<std::string> told = {before.order};
+  EXPECT_TRUE(ServerProcess::eventually(wait,
+                                        [&] {
+                                          now = attemptOf(server, voucher, before.user);
+                                          if (now.code == "OUTCOME_UNKNOWN") told.insert(now.order);
+                                          return now.status != 503 && now.status != 0;
+                                        }))
+      << now.status << " " << now.code;
+  const bool had = now.status == 409 && now.code == "ALREADY_ORDERED";
+  EXPECT_TRUE(now.status == 202 || had) << now.status << " " << now.code;
+  if (had && before.status != 0) {
+    EXPECT_EQ(told.count(now.order), 1U)
+        << "told " << before.code << " " << before.order << ", and had " << now.order;
+  }
+  return now;
+}
+
 }  // namespace
 
 std::vector<Attempt> storm(const ServerProcess& server, std::int64_t voucher, std::int64_t first, int count,
                            int threads) {
   std::vector<Attempt> attempts(static_cast<std::size_t>(count));
-  std::atomic<std::size_t> next{0};
-  std::vector<std::thread> buyers;
-  for (int k = 0; k < threads; ++k) {
-    buyers.emplace_back([&] {
-      for (std::size_t at = next++; at < attempts.size(); at = next++) {
-        attempts[at] = attemptOf(server, voucher, first + static_cast<std::int64_t>(at));
-      }
-    });
-  }
-  for (std::thread& buyer : buyers) {
-    buyer.join();
-  }
+  forEach(attempts.size(), threads, [&](std::size_t at) {
+    attempts[at] = attemptOf(server, voucher, first + static_cast<std::int64_t>(at));
+  });
   return attempts;
 }
 
@@ -66,29 +94,11 @@ void expectHonest(const std::vector<Attempt>& attempts) {
 
 std::vector<Attempt> askAgain(const ServerProcess& server, std::int64_t voucher,
                               const std::vector<Attempt>& attempts, milliseconds wait) {
-  std::vector<Attempt> winners;
-  for (const Attempt& before : attempts) {
-    if (before.status == 202) {
-      winners.push_back(before);
-      continue;
-    }
-    Attempt now;
-    std::set<std::string> told = {before.order};
-    EXPECT_TRUE(ServerProcess::eventually(wait,
-                                          [&] {
-                                            now = attemptOf(server, voucher, before.user);
-                                            if (now.code == "OUTCOME_UNKNOWN") told.insert(now.order);
-                                            return now.status != 503 && now.status != 0;
-                                          }))
-        << now.status << " " << now.code;
-    const bool had = now.status == 409 && now.code == "ALREADY_ORDERED";
-    EXPECT_TRUE(now.status == 202 || had) << now.status << " " << now.code;
-    if (had && before.status != 0) {
-      EXPECT_EQ(told.count(now.order), 1U)
-          << "told " << before.code << " " << before.order << ", and had " << now.order;
-    }
-    winners.push_back(now);
-  }
+  std::vector<Attempt> winners(attempts.size());
+  forEach(attempts.size(), 16, [&](std::size_t at) {
+    winners[at] =
+        attempts[at].status == 202 ? attempts[at] : askOneAgain(server, voucher, attempts[at], wait);
+  });
   return winners;
 }
 
@@ -133,6 +143,15 @@ double metric(const ServerProcess& server, const std::string& name) {
   const std::string page = server.get("/metrics").body;
   const std::size_t at = page.find("\n" + name + " ");
   return at == std::string::npos ? -1 : std::stod(page.substr(at + name.size() + 2));
+}
+
+bool canBeWritten(const std::string& databaseFile) {
+  sqlite3* database = nullptr;
+  sqlite3_open_v2(databaseFile.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr);
+  sqlite3_busy_timeout(database, 500);
+  const bool begun = sqlite3_exec(database, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) == SQLITE_OK;
+  sqlite3_close(database);
+  return begun;
 }
 
 void expectOneRowEach(const ServerProcess& server, const std::vector<Attempt>& admittedAttempts,

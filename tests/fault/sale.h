@@ -39,6 +39,9 @@ std::vector<Attempt> askAgain(const ServerProcess& server, std::int64_t voucher,
 std::map<std::string, int> rowsById(const std::string& databaseFile);
 std::int64_t queryNumber(const std::string& databaseFile, const std::string& sql);
 
+// Whether nobody holds the file locked for writing for longer than half a second.
+bool canBeWritten(const std::string& databaseFile);
+
 // The value of a metric without labels; -1 where the page has none.
 double metric(const ServerProcess& server, const std::string& name);
 

@@ -37,6 +37,16 @@ class TwoServers : public testing::Test {
     EXPECT_TRUE(ServerProcess::eventually(
         scaled(milliseconds(20'000)), [&] { return metric(other_, "sluice_queue_redelivered_total") >= 1; }));
   }
+  // Stops the first server within a transaction on the store, or outside of any.
+  void freezeOne(bool withinATransaction) {
+    const std::string file = one_.dataDir() + "/sluice.db";
+    EXPECT_TRUE(ServerProcess::eventually(scaled(milliseconds(30'000)), [&] {
+      one_.resume();
+      std::this_thread::sleep_for(milliseconds(7));
+      one_.freeze();
+      return canBeWritten(file) != withinATransaction;
+    }));
+  }
   // Who was told one of these ids has the row of that id, and no id was given to two.
   void expectEachHisOwn(const std::vector<Attempt>& winners) {
     expectOneRowEach(other_, winners, scaled(milliseconds(30'000)));
@@ -104,7 +114,7 @@ TEST_F(TwoServers, OneFrozenBeyondItsLeasesAndResumedStoresNothingTwiceAndIssues
   ServerProcess third(shared_);
   auto attempts = stormBoth(1, 600, [&] {
     awaitSold(200);
-    one_.freeze();
+    freezeOne(false);
     std::this_thread::sleep_for(milliseconds(3'000));
     // The number of the frozen one is free by now; the third may take it, and issues ids under it.
     third.start();
@@ -125,6 +135,32 @@ TEST_F(TwoServers, OneFrozenBeyondItsLeasesAndResumedStoresNothingTwiceAndIssues
     return one_.get("/readyz").status == 200;
   })) << one_.get("/readyz").body;
   expectEachHisOwn(admitted(attempts));
+}
+
+// SQLite has one writer at a time for all processes, and this one does not let go.
+TEST_F(TwoServers, OneFrozenWithinItsTransactionTheOtherSaysWhatItCannotDoAndGoesOnAfterwards) {
+  one_.start();
+  other_.start();
+  other_.createVoucher(1, kStock);
+  std::vector<Attempt> attempts;
+  auto early = stormBoth(1, 1000, [&] {
+    awaitSold(200);
+    freezeOne(true);
+    // Admitted as long as the other's process number is leased, then refused: nothing is taken.
+    EXPECT_TRUE(ServerProcess::eventually(scaled(milliseconds(20'000)), [&] {
+      const auto more = storm(other_, 1, 3'000'000 + static_cast<std::int64_t>(attempts.size()), 8);
+      attempts.insert(attempts.end(), more.begin(), more.end());
+      return countCode(more, "UNAVAILABLE") == 8;
+    }));
+    EXPECT_EQ(other_.get("/readyz").status, 503);
+    one_.resume();
+  });
+  expectHonest(attempts);
+  expectOrdersFlowAgain(other_, 1, 900'002, scaled(milliseconds(15'000)));
+  auto winners = admitted(early);
+  const auto others = askAgain(other_, 1, attempts, scaled(milliseconds(10'000)));
+  winners.insert(winners.end(), others.begin(), others.end());
+  expectEachHisOwn(winners);
 }
 
 }  // namespace

@@ -241,6 +241,11 @@ std::size_t FaultProxy::lines() const {
   return lines_.size();
 }
 
+std::uint64_t FaultProxy::cuts() const {
+  const std::lock_guard lock(mutex_);
+  return cuts_;
+}
+
 std::uint64_t FaultProxy::bytes(Way way) const {
   const std::lock_guard lock(mutex_);
   return count(way).bytes;
@@ -408,6 +413,7 @@ void FaultProxy::writePiece(Line& line, Way way) {
 }
 
 void FaultProxy::cutAll(Ending ending) {
+  ++cuts_;
   for (const auto& line : lines_) {
     line->over = ending;
   }

@@ -67,6 +67,7 @@ class FaultProxy {
 
   [[nodiscard]] std::uint64_t connections() const;     // accepted since the start
   [[nodiscard]] std::size_t lines() const;             // there now
+  [[nodiscard]] std::uint64_t cuts() const;            // by cut() and cutAfter()
   [[nodiscard]] std::uint64_t bytes(Way way) const;    // forwarded since the start
   [[nodiscard]] std::uint64_t dropped(Way way) const;  // bytes thrown away since the start
   [[nodiscard]] std::uint64_t pieces(Way way) const;   // writes since the start
@@ -122,6 +123,7 @@ class FaultProxy {
   std::array<Rule, 2> rules_;
   std::array<Count, 2> counts_;
   std::uint64_t accepted_ = 0;
+  std::uint64_t cuts_ = 0;
   int listener_ = -1;
   std::vector<std::unique_ptr<Line>> lines_;
   std::thread thread_;  // last: it uses all of the above

@@ -325,6 +325,16 @@ TEST_F(EngineTest, WithoutTheStoreIdsAreIssuedAsLongAsTheLeaseRuns) {
 
 // --- housekeeping ---
 
+TEST_F(EngineTest, ReadyEndsWithTheLeaseAlsoWhileACallOfTheStoreHangs) {
+  startReady();
+  fakes_.store.faults.block("renewProcess");
+  ASSERT_TRUE(fakes_.store.faults.awaitBlocked(soon()));
+  EXPECT_TRUE(engine_->readiness().ready);
+  fakes_.clock.advance(options().leaseDuration);
+  EXPECT_FALSE(engine_->readiness().ready);
+  EXPECT_EQ(order(voucher_, 1).verdict, Verdict::Unavailable);
+}
+
 TEST_F(EngineTest, AnUnpaidOrderIsCancelledAndItsStockComesBack) {
   EngineOptions quick = options();
   quick.payWithin = milliseconds(500);

@@ -310,6 +310,7 @@ TEST_F(FaultProxyTest, CutsAfterExactlySoManyBytes) {
   again.send("half of it");
   EXPECT_EQ(again.ending(), ECONNRESET);
   EXPECT_LE(server_.bytes(), before + 4);
+  EXPECT_EQ(proxy_.cuts(), 2U);
 }
 
 TEST_F(FaultProxyTest, ReachesAServerOnAUnixSocket) {

@@ -25,6 +25,9 @@ class OrderIdGenerator {
   // number's next holder begins there.
   [[nodiscard]] std::optional<OrderId> next(UtcTime now) noexcept;
 
+  // Whether the lease reaches beyond `now`.
+  [[nodiscard]] bool mayIssue(UtcTime now) const noexcept { return now < fromMillis(untilMs_.load()); }
+
   // No id was issued in this millisecond or a later one. A lease is renewed and ended with a time at or after
   // this one.
   [[nodiscard]] UtcTime floor() const noexcept;

@@ -18,10 +18,7 @@ UtcTime ProcessLeaseKeeper::now() const {
 
 Status ProcessLeaseKeeper::step(const std::vector<AdmissionCount>& admitted, Deadline deadline) {
   // By the steady clock as well: the store's idea of time goes on while a wall clock set back stands still.
-  if (lease_ && clock_.steady() >= goodUntil_) {
-    ids_.revoke();
-    held_ = false;
-  }
+  if (lease_ && clock_.steady() >= goodUntil_) ids_.revoke();
   return lease_ ? renew(admitted, deadline) : take(deadline);
 }
 
@@ -33,7 +30,6 @@ Status ProcessLeaseKeeper::take(Deadline deadline) {
   base_ = reported_;
   goodUntil_ = asked + duration_;
   ids_.grant(*lease_);
-  held_ = true;
   log_.info("lease", "process number " + std::to_string(lease_->number));
   return {};
 }
@@ -55,13 +51,11 @@ Status ProcessLeaseKeeper::renew(const std::vector<AdmissionCount>& admitted, De
   goodUntil_ = asked + duration_;
   // After a revocation by the steady clock as well; ids go on behind the last one.
   ids_.extend(lease_->expiresAt);
-  held_ = true;
   return {};
 }
 
 void ProcessLeaseKeeper::lose() noexcept {
   ids_.revoke();
-  held_ = false;
   log_.warning("lease", "the process number was taken over by another holder; another one is taken");
   lease_.reset();
 }
@@ -80,7 +74,6 @@ std::vector<AdmissionCount> ProcessLeaseKeeper::sinceLease(
 Status ProcessLeaseKeeper::end(const std::vector<AdmissionCount>& admitted, Deadline deadline) {
   if (!lease_) return {};
   ids_.revoke();
-  held_ = false;
   Status ended = store_.endProcess(*lease_, now(), sinceLease(admitted), deadline);
   lease_.reset();
   return ended;

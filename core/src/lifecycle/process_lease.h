@@ -4,7 +4,6 @@
 // Threads:  step and end from one thread at a time; held() from any.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,8 +25,8 @@ class ProcessLeaseKeeper {
   [[nodiscard]] Status step(const std::vector<AdmissionCount>& admitted, Deadline deadline);
   // Gives the number back, with the last counts. No ids afterwards.
   [[nodiscard]] Status end(const std::vector<AdmissionCount>& admitted, Deadline deadline);
-  // Whether ids can be issued.
-  [[nodiscard]] bool held() const noexcept { return held_.load(); }
+  // Whether ids can be issued now: also between two steps, which a store that is away makes long.
+  [[nodiscard]] bool held() const noexcept { return ids_.mayIssue(clock_.now()); }
 
  private:
   Status take(Deadline deadline);
@@ -47,7 +46,6 @@ class ProcessLeaseKeeper {
   std::map<VoucherId, std::int64_t>
       reported_;  // totals as of the last renewal: what the store has, under this lease or an earlier one
   std::map<VoucherId, std::int64_t> base_;  // totals when this lease began to count
-  std::atomic<bool> held_{false};
 };
 
 }  // namespace sluice::lifecycle
