@@ -141,7 +141,7 @@ TEST_F(Operations, AVoucherThatRedisLostIsRebuiltByLoadOnly) {
   const auto exists = vouchers.load(voucher, inTime());
   ASSERT_FALSE(exists.ok());
   EXPECT_EQ(exists.error().code, ErrorCode::Conflict);
-  real.redis().command({"DEL", real.voucherKey(voucher), real.holdsKey(voucher)});
+  real.redis().command({"DEL", real.voucherKey(voucher), real.holdsKey(voucher), real.answersKey(voucher)});
   EXPECT_EQ(orders.find(OrderId(4711), voucher, kAnn, inTime()).error().code, ErrorCode::Unavailable);
   EXPECT_EQ(vouchers.sync(voucher, inTime()).value(), SyncOutcome::NotLoaded);
   const auto loaded = vouchers.load(voucher, inTime());
@@ -154,7 +154,7 @@ TEST_F(Operations, AVoucherThatRedisLostIsRebuiltByLoadOnly) {
 TEST_F(Operations, ALoadWaitsForTheJournalAndForDeadLetters) {
   const VoucherId voucher = real.sell(5);
   const OrderId order = real.admit(voucher, kAnn);
-  real.redis().command({"DEL", real.voucherKey(voucher), real.holdsKey(voucher)});
+  real.redis().command({"DEL", real.voucherKey(voucher), real.holdsKey(voucher), real.answersKey(voucher)});
   EXPECT_EQ(vouchers.load(voucher, inTime()).error().code, ErrorCode::Conflict);
   real.deadLetterOne();
   const auto refused = vouchers.load(voucher, inTime());

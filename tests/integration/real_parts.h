@@ -47,6 +47,7 @@ class RealParts {
 
   [[nodiscard]] std::string voucherKey(VoucherId id) const { return "sluice:{0}:voucher:" + id.text(); }
   [[nodiscard]] std::string holdsKey(VoucherId id) const { return "sluice:{0}:holds:" + id.text(); }
+  [[nodiscard]] std::string answersKey(VoucherId id) const { return "sluice:{0}:keys:" + id.text(); }
   [[nodiscard]] std::string journalKey() const { return "sluice:{0}:orders"; }
 
  private:
