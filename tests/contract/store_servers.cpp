@@ -26,7 +26,7 @@ std::size_t persistUntilAnswered(OrderStore& store, const std::vector<Admission>
 TEST_P(StoreContract, S16_AConnectionThatDiedWhileIdleCostsOneRetryAtMost) {
   SLUICE_NEEDS_POWERS(world());
   StoreServer* const server = powers().server();
-  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("server");
+  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("a server");
   const VoucherId id = sell(100);
   persist(batchOf(1, 10, id));
   server->killSessions();
@@ -41,7 +41,7 @@ TEST_P(StoreContract, S16_AConnectionThatDiedWhileIdleCostsOneRetryAtMost) {
 TEST_P(StoreContract, S17_AConnectionThatDiesWithinATransactionLeavesNothingHalfDone) {
   SLUICE_NEEDS_POWERS(world());
   StoreServer* const server = powers().server();
-  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("server");
+  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("a server");
   const VoucherId id = sell(100);
   powers().stallStock(true);  // the rows are written by then, the stock is not
   std::thread killer([&] {
@@ -134,7 +134,7 @@ TEST_P(StoreContract, S19_AFrozenServerHoldsNobodyBeyondTheDeadlineAndLosesNothi
 TEST_P(StoreContract, S19_AServerThatRestartsUnderLoadLosesAndDoublesNothing) {
   SLUICE_NEEDS_POWERS(world());
   StoreServer* const server = powers().server();
-  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("server");
+  if (server == nullptr) SLUICE_SKIP_UNCLAIMED("a server");
   const VoucherId id = sell(1'000'000);
   std::atomic<bool> done{false};
   std::vector<std::int64_t> batches(4, 0);

@@ -28,7 +28,7 @@ class FakeWorld final : public QualifierWorld {
 };
 
 TEST(FakeQualifierOwn, V12_V13_V14_V20_V21_NeedKeysMemoryAndScriptsOfAServer) {
-  SLUICE_SKIP_UNCLAIMED("server");
+  SLUICE_SKIP_UNCLAIMED("a server");
 }
 
 INSTANTIATE_TEST_SUITE_P(Fake, QualifierContract,
