@@ -36,7 +36,7 @@ TEST_P(StoreContract, WhatIsNotThereCannotBePaidOrRefunded) {
   EXPECT_EQ(store().refund(OrderId(1), now_, soon()).error().code, ErrorCode::NotFound);
 }
 
-TEST_P(StoreContract, CancellingGivesThePieceBackOnce) {
+TEST_P(StoreContract, S15_CancellingGivesThePieceBackOnce) {
   const VoucherId id = sell(5, 3);
   persist(admission(1, 1, id, 3));
   now_ += minutes(1);

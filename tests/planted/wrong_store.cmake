@@ -50,12 +50,17 @@ wrong_store(ids_as_doubles IN common/sql/statement.cpp CAUGHT_BY S25
   FROM [=[std::to_chars(digits.data(), digits.data() + digits.size(), number)]=]
   TO [=[std::to_chars(digits.data(), digits.data() + digits.size(), static_cast<std::int64_t>(static_cast<double>(number)) - (number > (1LL << 53) ? 1 : 0))]=])
 wrong_store(newer_schema_taken IN common/sql/schema.cpp BASE contract CAUGHT_BY S03
-  FROM [=[version && version.value() > static_cast<int>(ours)]=] TO [=[false]=])
+  FROM [=[    return misconfigured(versions(version.value(), ours) + "; run a program at least as new as the schema");]=]
+  TO [=[    return static_cast<int>(ours);]=])
 wrong_store(errors_tell_values IN store_sqlite/sqlite_error.cpp BASE faults CAUGHT_BY S29
   FROM [=[      return unavailable("the database is read-only: " + text);]=]
   TO [=[      return unavailable("INSERT INTO orders VALUES (7, 4242): " + text);]=])
-wrong_store(leases_lost IN common/sql/session_pool.cpp BASE concurrent CAUGHT_BY S30
-  FROM [=[    --out_;]=] TO [=[    if (out_ != 3) --out_;]=])
+wrong_store(nobody_hears_of_a_free_session IN common/sql/session_pool.cpp BASE faults CAUGHT_BY S21
+  FROM [=[    if (session != nullptr && !closed_) idle_.push_back(std::move(session));  // has room since construction
+  }
+  changed_.notify_all();]=]
+  TO [=[    if (session != nullptr && !closed_) idle_.push_back(std::move(session));
+  }]=])
 wrong_store(malformed_taken IN common/sql/sql_persist.cpp BASE faults CAUGHT_BY S09
   FROM [=[    const auto fault = faultOf(admissions[k]);]=] TO [=[    std::optional<std::string> fault;]=])
 wrong_store(names_of_any_bytes IN common/sql/sql_processes.cpp CAUGHT_BY S26
