@@ -1,4 +1,5 @@
-// Bytes that anybody who has the server can put into the queue: dead letters to the byte, and nobody is stopped.
+// Bytes that anybody who has the server can put into the queue: they are dead letters to the byte, and stop
+// nobody.
 #include "contract/queue_contract.h"
 
 namespace sluice::test {
@@ -14,7 +15,7 @@ std::string everyByte() {
 
 }  // namespace
 
-// Injects all between two good messages, and expects the good ones delivered and the rest put aside as it was.
+// Injects all between two good messages; the good ones are delivered, the rest is put aside as it was.
 void QueueBytes::expectPutAside(const std::vector<std::string>& foreign) {
   begin({.deadMax = foreign.size()});
   publish(1, 1);

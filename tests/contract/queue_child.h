@@ -1,7 +1,7 @@
 // A real process on a fixture's queue, to be killed or frozen while it holds messages.
 //
-// It is this very program, started once more with the name of its work in the command line (queue_main.cpp), so
-// that no thread or lock of ours comes along. It says numbers and hears words over two pipes.
+// It is this very program, started once more with the name of its work in the command line (queue_main.cpp),
+// so that no thread or lock of ours comes along. It says numbers and hears words over two pipes.
 #pragma once
 
 #include <memory>

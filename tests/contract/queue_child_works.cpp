@@ -57,7 +57,7 @@ void bury(const QueueErrand& errand) {
   }
 }
 
-// poison ORDER DELIVERIES: handles everything; this order aborts the process, until it was delivered too often.
+// poison ORDER DELIVERIES: handles everything; this order aborts the process, until it came too often.
 void poison(const QueueErrand& errand) {
   const auto queue = errand.open();
   while (true) {

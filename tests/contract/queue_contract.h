@@ -1,8 +1,8 @@
 // The contract of OrderQueue as tests: one suite, run on every queue plugin.
 //
 // A plugin's test brings a QueueCase and says, once, SLUICE_QUEUE_CONTRACT(Stream, kStream). Every suite runs
-// on every plugin: where the trait or the thing that a suite needs is missing, it checks that the call answers
-// Unsupported (where there is one) and skips with the name of what is missing.
+// on every plugin: where the trait or the thing that a suite needs is missing, it checks that the call
+// answers Unsupported (where there is one) and skips with the name of what is missing.
 #pragma once
 
 #include <set>

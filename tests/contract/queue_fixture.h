@@ -90,8 +90,8 @@ class QueueFixture {
   virtual std::optional<RawFigures> raw() { return std::nullopt; }
   virtual QueueServerPower* server() { return nullptr; }
   virtual FaultProxy* line() { return nullptr; }
-  // Puts bytes into the queue as anybody could who has its server, also before any object was started where that
-  // is possible. False where it is not.
+  // Puts bytes into the queue as anybody could who has its server, also before any object was started where
+  // that is possible. False where it is not.
   [[nodiscard]] virtual bool inject(const std::string& /*bytes*/) { return false; }
   // Plays a broker that confirms out of order, returns and refuses, and checks what each message is told.
   virtual bool showConfirms() { return false; }

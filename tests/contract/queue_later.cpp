@@ -52,7 +52,7 @@ TEST_P(QueueDelay, Q24_ADelayLongerThanTheLeaseIsKept) {
   EXPECT_EQ(again[0].deliveries, 2U);
 }
 
-// Ever longer pauses with chance in them, as fulfilment asks for them (see queue_fulfilment.cpp), then the end.
+// Ever longer pauses with chance in them, as fulfilment asks for (see queue_fulfilment.cpp), then the end.
 TEST_P(QueueDelay, Q25_WhatAlwaysFailsComesAtThePausesThatWereAskedThenIsDead) {
   constexpr std::uint32_t kFailuresMax = 6;
   SeededRandom random(testSeed());

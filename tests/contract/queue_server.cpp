@@ -55,31 +55,31 @@ TEST_P(QueueServer, Q21_ATokenFromBeforeAReconnectSettlesNothingElse) {
 }
 
 TEST_P(QueueServer, Q37_KilledWhilePublishingLosesNothingThatWasAccepted) {
-  const std::int64_t kPublishers = sized(20, 100);
-  const std::int64_t kEach = sized(40, 100);
-  const std::int64_t kAll = kPublishers * kEach;
+  const std::int64_t publishers = sized(20, 100);
+  const std::int64_t each = sized(40, 100);
+  const std::int64_t all = publishers * each;
   std::atomic<std::int64_t> accepted{0};
-  std::vector<std::thread> publishers;
-  for (std::int64_t publisher = 0; publisher < kPublishers; ++publisher) {
-    publishers.emplace_back([&, publisher] {
+  std::vector<std::thread> threads;
+  for (std::int64_t publisher = 0; publisher < publishers; ++publisher) {
+    threads.emplace_back([&, publisher] {
       const Deadline deadline = Deadline::in(kSoon * 3);
-      for (std::int64_t k = 0; k < kEach; k += 2) {
+      for (std::int64_t k = 0; k < each; k += 2) {
         // Repeated until it is accepted; one of which nothing is known may come twice.
-        while (!publish(*queue_, admissionsOf(1 + publisher * kEach + k, 2)).ok() && !deadline.passed()) {
+        while (!publish(*queue_, admissionsOf(1 + publisher * each + k, 2)).ok() && !deadline.passed()) {
           std::this_thread::sleep_for(milliseconds(5));
         }
         accepted += 2;
       }
     });
   }
-  for (const std::int64_t part : {kAll / 3, kAll / 2}) {
+  for (const std::int64_t part : {all / 3, all / 2}) {
     waitUntil([&] { return accepted >= part; });
     server().kill();
     server().start();
   }
-  for (std::thread& publisher : publishers)
-    publisher.join();
-  EXPECT_EQ(drainAll(*queue_).size(), static_cast<std::size_t>(kAll));
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(drainAll(*queue_).size(), static_cast<std::size_t>(all));
   EXPECT_EQ(stats().dataLost, 0U);
 }
 

@@ -1,4 +1,4 @@
-// What only queue_stream has: entries of other shapes, keys behind its back, consumers that retire, its options.
+// What only queue_stream has: entries of other shapes, keys behind its back, consumers that retire, options.
 #include <thread>
 
 #include "sluice/plugin.h"
