@@ -187,15 +187,16 @@ void EngineWorld::loseLastWrites() {
     fakes.qualifier.forgetHold(row.voucher, id);
     break;
   }
-  for (const auto& [id, row] : rows) {
+  for (const auto& entry : rows) {
+    const Order& row = entry.second;
     const VoucherSnapshot seen = fakes.qualifier.peek(row.voucher);
     if (!isRecent(row) || isLive(row.status) || !row.releasedAt || hasHold(row)) continue;
     const auto holds = fakes.qualifier.holds(row.voucher);
     const bool again =
         std::any_of(holds.begin(), holds.end(), [&](const Hold& h) { return h.user == row.user; });
     if (seen.stock < row.quantity || again) continue;  // sold on by now: then its release was not lost
-    note("Redis loses the release of order " + id.text());
-    fakes.qualifier.rememberHold(row.voucher, {row.user, id, row.quantity});
+    note("Redis loses the release of order " + row.id.text());
+    fakes.qualifier.rememberHold(row.voucher, {row.user, row.id, row.quantity});
     break;
   }
 }
