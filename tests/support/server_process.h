@@ -34,7 +34,8 @@ class ServerProcess {
   int terminate();  // SIGTERM; answers the exit code
   void freeze();    // stopped, until resume() or the end of the test
   void resume();
-  // The server and what it has started, which is its embedded Redis: all at one blow.
+  // The server and what it has started, which is its embedded Redis: all at one blow. Servers that share a
+  // data.dir are one family.
   [[nodiscard]] std::vector<pid_t> family() const;
   void killFamily();
   void freezeFamily();
