@@ -78,7 +78,7 @@ TEST(Idle, AServerWithNothingToDoIsQuiet) {
   EXPECT_EQ(metric(server, "sluice_queue_reconnects_total"), 0);
   EXPECT_EQ(metric(server, "sluice_ready"), 1);
   EXPECT_EQ(after.threads, before.threads);
-  EXPECT_LE(after.descriptors, before.descriptors + 6);  // three more readers of the store may be open
+  EXPECT_LE(after.descriptors, before.descriptors + 6);        // three more readers of the store may be open
   EXPECT_LE(after.residentPages, before.residentPages + 256);  // a megabyte
   EXPECT_EQ(server.log().find("warning"), std::string::npos) << server.log();
   expectOrdersFlowAgain(server, 1, 1000, milliseconds(5000));
