@@ -15,6 +15,7 @@ namespace sluice::server {
 namespace {
 
 constexpr milliseconds kOpenDeadline{30000};
+constexpr milliseconds kStoreQuestion{2000};
 // Together below ten seconds, after which service managers kill.
 constexpr milliseconds kFrontStopDeadline{4000};
 constexpr milliseconds kEngineStopDeadline{5000};
@@ -128,6 +129,10 @@ class ServerProgram final : public Poco::Util::ServerApplication {
         .append(", queue ")
         .append(config_.queuePlugin().name);
     promises.append(", store ").append(config_.storePlugin().name);
+    // What a commit means at the database's settings; a store that is away just now says nothing.
+    if (const auto meant = parts.store.durability(Deadline::in(kStoreQuestion)); meant) {
+      promises.append(" (").append(meant.value()).append(")");
+    }
     std::printf("sluice: ready on %s\nsluice: %s\n", url.c_str(), promises.c_str());
     if (!config_.core().boolean("journal")) {
       constexpr std::string_view kWarning =

@@ -106,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(All, ConfigFile,
 struct StoreFile {
   std::string store;
   DatabaseKind database;
+  std::string setting;  // that says what a commit means
 };
 
 // The file of a store over a step, with a private server of that kind in the place of the usual one.
@@ -119,12 +120,14 @@ TEST_P(StoreFiles, GoOverAnyStep) {
     sets.push_back("store." + GetParam().store + "." + key + "=" + value);
   }
   ServerOfFile server({"step2-redis-stream.properties", "store-" + GetParam().store + ".properties"}, sets);
+  EXPECT_NE(server.log().find(GetParam().setting), std::string::npos) << server.log();
   expectAnOrderGoesThrough(server);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StoreFiles,
-                         testing::Values(StoreFile{"pg", DatabaseKind::Postgres},
-                                         StoreFile{"mysql", DatabaseKind::Mariadb}),
+                         testing::Values(StoreFile{"pg", DatabaseKind::Postgres, "synchronous_commit=on"},
+                                         StoreFile{"mysql", DatabaseKind::Mariadb,
+                                                   "innodb_flush_log_at_trx_commit=2"}),
                          [](const auto& file) { return file.param.store; });
 
 TEST(ConfigFiles, AreAllSound) {
