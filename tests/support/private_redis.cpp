@@ -48,14 +48,16 @@ void PrivateRedis::start() {
                        "no"};
   options.arguments.insert(options.arguments.end(), extra_.begin(), extra_.end());
   options.outputFile = folder_.file("redis.log");
-  auto started = ChildProcess::start(options);
-  if (!started) throw std::runtime_error(started.error().text);
-  server_ = std::move(started).take();
   const Deadline deadline = Deadline::in(milliseconds(20000));
   while (!deadline.passed()) {
+    // Again where it has ended: while it was down, somebody's outgoing connection may have got its port.
+    if (!server_ || server_->poll()) {
+      auto started = ChildProcess::start(options);
+      if (!started) throw std::runtime_error(started.error().text);
+      server_ = std::move(started).take();
+    }
     auto connection = RedisConnection::connect(target(), deadline);
     if (connection && connection.value()->call({"PING"}, deadline)) return;
-    if (server_->poll()) break;
     std::this_thread::sleep_for(milliseconds(5));
   }
   throw std::runtime_error("redis-server does not answer; see " + options.outputFile);

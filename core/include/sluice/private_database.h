@@ -65,6 +65,7 @@ class PrivateDatabase {
   [[nodiscard]] Status makeFolder();
   [[nodiscard]] Status makeData() const;
   [[nodiscard]] std::vector<std::string> serverCommand() const;
+  [[nodiscard]] Status startOnce(Deadline deadline);
   [[nodiscard]] std::vector<std::string> client(const std::string& database) const;
   void signalAll(int number) noexcept;
 

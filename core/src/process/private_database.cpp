@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kPostgresBin = "/usr/lib/postgresql/15/bin/";
 constexpr milliseconds kClientWithin{60000};
 constexpr milliseconds kBetweenLooks{30};
+constexpr milliseconds kBetweenStarts{200};
 
 // PostgreSQL refuses to run as root. The death signal must be set after the change of user, which clears it.
 std::vector<std::string> asPostgres(std::vector<std::string> command) {
@@ -248,7 +249,17 @@ Status PrivateDatabase::dropDatabase(const std::string& name) const {
   return done ? Status() : done.error();
 }
 
+// More than once, because the port may be taken for an instant: while the server was down, somebody's outgoing
+// connection may have got it.
 Status PrivateDatabase::startAgain(Deadline deadline) {
+  while (true) {
+    const Status started = startOnce(deadline);
+    if (started || deadline.passed() || started.error().code == ErrorCode::NotFound) return started;
+    std::this_thread::sleep_for(kBetweenStarts);
+  }
+}
+
+Status PrivateDatabase::startOnce(Deadline deadline) {
   ChildOptions options;
   options.arguments = serverCommand();
   options.outputFile = folder_ + "/server.log";

@@ -12,7 +12,7 @@ SqlStore::SqlStore(std::unique_ptr<Dialect> dialect, Log& log, const Clock& cloc
       log_(log),
       clock_(clock),
       random_(random),
-      transactions_(*dialect_, random) {}
+      transactions_(*dialect_, log, random) {}
 
 Status SqlStore::start(Deadline deadline) {
   if (pools() != nullptr) return {};

@@ -24,6 +24,8 @@ Status Transactions::run(SessionPool& pool, Use use, Deadline deadline, const Bo
     if (!failure->repeat || k + 1 == kAttempts) return failure->error;
     const milliseconds pause = backoff(k, kRepeatBase, kRepeatCap, random_);
     if (deadline.remaining() <= pause) return failure->error;
+    log_.repeated(LogLevel::Info, dialect_.name(), "repeated transaction",
+                  "a transaction is repeated: " + failure->error.text);
     std::this_thread::sleep_for(pause);  // jitter: the two that met must not meet again
   }
 }

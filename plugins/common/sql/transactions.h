@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "sluice/log.h"
 #include "sluice/result.h"
 
 #include "dialect.h"
@@ -24,7 +25,8 @@ class Transactions {
   static constexpr std::uint32_t kAttempts = 8;
   using Body = std::function<Status(Session&)>;
 
-  Transactions(Dialect& dialect, Random& random) : dialect_(dialect), random_(random) {}
+  // Repetitions are counted in the log.
+  Transactions(Dialect& dialect, Log& log, Random& random) : dialect_(dialect), log_(log), random_(random) {}
 
   [[nodiscard]] std::unique_ptr<SessionPool> pool(Use use);
   [[nodiscard]] Status run(SessionPool& pool, Use use, Deadline deadline, const Body& body);
@@ -40,6 +42,7 @@ class Transactions {
   [[nodiscard]] std::optional<Failure> work(Session& session, Use use, const Body& body);
 
   Dialect& dialect_;
+  Log& log_;
   Random& random_;
   Watchdog watchdog_;
 };
