@@ -14,13 +14,8 @@ namespace {
 
 using Deliveries = std::vector<Delivery>;
 
-// Again where the answer says that one may: who wakes up late may find his connection gone.
 std::int64_t settleAll(OrderQueue& queue, const Deliveries& held, SettleKind kind = SettleKind::Done) {
-  const auto settlements = settlementsOf(held, kind);
-  const Deadline deadline = Deadline::in(kSoon);
-  auto outcomes = queue.settle(0, settlements, deadline);
-  while (!outcomes && errorTraits(outcomes.error().code).fault == Fault::Dependency && !deadline.passed())
-    outcomes = queue.settle(0, settlements, deadline);
+  const auto outcomes = queue.settle(0, settlementsOf(held, kind), Deadline::in(kSoon));
   if (!outcomes) throw std::runtime_error(outcomes.error().text);
   return std::count(outcomes.value().begin(), outcomes.value().end(), SettleOutcome::Settled);
 }

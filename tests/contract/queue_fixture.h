@@ -85,12 +85,6 @@ class QueueFixture {
 
   // How long after the lease a take-over may still take.
   [[nodiscard]] virtual milliseconds takeOverSlack() const { return scaled(milliseconds(10000)); }
-  // What a living process holds reaches others once its lease has run out. Without leases only its death, or
-  // silence, frees it.
-  [[nodiscard]] virtual bool leases() const { return true; }
-  // A dead letter leaves the queue in the step that puts it aside. Otherwise a death in between leaves it in
-  // both places.
-  [[nodiscard]] virtual bool buriesInOneStep() const { return true; }
   // With multiProcess: all that another process needs to join (QueueCase::join); no blanks.
   [[nodiscard]] virtual std::string address() const { return {}; }
   virtual std::optional<RawFigures> raw() { return std::nullopt; }

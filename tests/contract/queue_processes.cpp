@@ -83,7 +83,6 @@ TEST_P(QueueProcesses, Q19_ExactlyWhatAKilledProcessHadNotSettledComesBack) {
 }
 
 TEST_P(QueueProcesses, Q22_ALateSettlementAfterTakeOverIsStale) {
-  if (!fixture_->leases()) SLUICE_SKIP_UNCLAIMED("a lease");
   publish(1, 3);
   const auto held = take(3);
   const auto other = open("second");
@@ -173,10 +172,7 @@ void QueueProcesses::buryUnderKills(std::int64_t messages, Random& random) {
     std::this_thread::sleep_for(std::chrono::microseconds(random.next() % 5000));
     child.kill();
     // The server may still do what it was asked last, between the two counts.
-    waitUntil([&] {
-      const auto found = fixture_->rawDepth() + static_cast<std::int64_t>(dead().size());
-      return fixture_->buriesInOneStep() ? found == messages : found >= messages;
-    });
+    waitUntil([&] { return fixture_->rawDepth() + static_cast<std::int64_t>(dead().size()) == messages; });
   }
 }
 
@@ -184,34 +180,20 @@ TEST_P(QueueProcesses, Q30_KilledWhileItBuriesEachMessageIsInOnePlace) {
   constexpr std::int64_t kMessages = 1000;
   SeededRandom random(testSeed());
   for (int repeat = 0; repeat < sized(2, 50); ++repeat) {
-    // Room for those that are put aside more than once.
-    const auto deadMax = static_cast<std::size_t>(kMessages * (fixture_->buriesInOneStep() ? 1 : 10));
-    begin({.lease = kShortLease, .deadMax = deadMax});
+    begin({.lease = kShortLease, .deadMax = static_cast<std::size_t>(kMessages)});
     publish(1, kMessages);
     buryUnderKills(kMessages, random);
     expectInOnePlace(kMessages);
   }
 }
 
-// Each of the orders 1 .. `messages` is in the queue or among the dead, and none in both where both is one step.
+// Each of the orders 1 .. `messages` is in the queue or among the dead, and none in both.
 void QueueProcesses::expectInOnePlace(std::int64_t messages) {
   const auto left = drainAll(*queue_);
   std::set<std::int64_t> buried;
   for (const DeadLetter& letter : dead())
     buried.insert(letter.admission->order.value());
   EXPECT_FALSE(buried.empty());
-  if (!fixture_->buriesInOneStep()) {
-    for (auto page = dead(); page.size() == limits::kPageMax;) {
-      auto next = queue_->deadLetters(page.back().id, limits::kPageMax, Deadline::in(kSoon));
-      ASSERT_TRUE(next.ok()) << next.error().text;
-      page = std::move(next).take();
-      for (const DeadLetter& letter : page)
-        buried.insert(letter.admission->order.value());
-    }
-    buried.insert(left.begin(), left.end());
-    EXPECT_EQ(buried.size(), static_cast<std::size_t>(messages)) << "none is lost";
-    return;
-  }
   EXPECT_EQ(buried.size(), dead().size()) << "none twice";
   EXPECT_EQ(buried.size() + left.size(), static_cast<std::size_t>(messages));
   for (const std::int64_t order : left)
