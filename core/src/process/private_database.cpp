@@ -253,7 +253,7 @@ Status PrivateDatabase::dropDatabase(const std::string& name) const {
 // connection may have got it.
 Status PrivateDatabase::startAgain(Deadline deadline) {
   while (true) {
-    const Status started = startOnce(deadline);
+    Status started = startOnce(deadline);
     if (started || deadline.passed() || started.error().code == ErrorCode::NotFound) return started;
     std::this_thread::sleep_for(kBetweenStarts);
   }
