@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "dialect.h"
+#include "server_plugin.h"
 
 namespace sluice::mysql {
 
@@ -16,28 +16,20 @@ struct MysqlOptions {
   std::string connect;  // SOCI's connection string, with the password, without the time-out
   milliseconds connectTimeout{5000};
   std::string dbname;
-  std::size_t writers = 4;
-  std::size_t readers = 4;
+  sql::ServerPools pools;
 };
 
-class MysqlDialect : public sql::Dialect {
+class MysqlDialect : public sql::ServerDialect {
  public:
-  explicit MysqlDialect(MysqlOptions options) : options_(std::move(options)) {}
+  explicit MysqlDialect(MysqlOptions options) : ServerDialect(options.pools), options_(std::move(options)) {}
 
   const char* name() const noexcept override { return "store_mysql"; }
-  std::size_t sessions(sql::Use use) const noexcept override {
-    if (use == sql::Use::Migrate) return 1;
-    return use == sql::Use::Read ? options_.readers : options_.writers;
-  }
-  Status prepare(Deadline) override { return {}; }
   Result<std::unique_ptr<sql::Session>> open(sql::Use use, Deadline deadline) override;
-  Status adopt(sql::Session&) override { return {}; }
   void begin(sql::Session& session, sql::Use use) override;
   void commit(sql::Session& session) override;
   bool rollback(sql::Session& session) noexcept override;
   void abandon(sql::Session& session) noexcept override;
   sql::Failure translate(const soci::soci_error& error, sql::Stage stage) const override;
-  std::string_view lockRows() const noexcept override { return " FOR UPDATE"; }
   std::string_view unreleased() const noexcept override {
     return "owed_since IS NOT NULL ORDER BY owed_since, id";
   }

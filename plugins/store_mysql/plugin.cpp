@@ -2,7 +2,6 @@
 #include "sluice/plugin.h"
 
 #include "mysql_dialect.h"
-#include "sql_store.h"
 
 namespace {
 
@@ -40,26 +39,17 @@ constexpr OptionSpec kOptions[] = {
     {"readers", OptionType::Integer, "4", "1..64", false, "Connections for reading, opened as needed."},
 };
 
-// A value of SOCI's connection string: in single quotes, with those inside marked.
-std::string quoted(const std::string& value) {
-  std::string text = "'";
-  for (const char c : value) {
-    if (c == '\'' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + "'";
-}
-
 std::string connectString(const OptionMap& options) {
   // Never SOCI's reconnect: the library would connect again within a transaction and say nothing.
   std::string text = "charset='utf8mb4'";
   for (const char* key : {"dbname", "user", "password", "sslca", "sslcert", "sslkey"}) {
-    if (!options.text(key).empty()) text += " " + std::string(key) + "=" + quoted(options.text(key));
+    if (!options.text(key).empty()) sluice::sql::addQuoted(text, key, options.text(key));
   }
   if (const std::string& socket = options.text("socket"); !socket.empty()) {
-    text += " unix_socket=" + quoted(socket);
+    sluice::sql::addQuoted(text, "unix_socket", socket);
   } else {
-    text += " host=" + quoted(options.text("host")) + " port=" + std::to_string(options.integer("port"));
+    sluice::sql::addQuoted(text, "host", options.text("host"));
+    text += " port=" + std::to_string(options.integer("port"));
   }
   return text;
 }
@@ -76,11 +66,8 @@ Result<std::unique_ptr<OrderStore>> makeStore(const StoreContext& context) noexc
     options.connect = connectString(context.options);
     options.connectTimeout = context.options.duration("connect.timeout");
     options.dbname = context.options.text("dbname");
-    options.writers = static_cast<std::size_t>(context.options.integer("writers"));
-    options.readers = static_cast<std::size_t>(context.options.integer("readers"));
-    return Result<std::unique_ptr<OrderStore>>(std::make_unique<sluice::sql::SqlStore>(
-        std::make_unique<sluice::mysql::MysqlDialect>(std::move(options)), context.log, context.clock,
-        context.random));
+    options.pools = sluice::sql::poolsOf(context.options);
+    return sluice::sql::makeStore(std::make_unique<sluice::mysql::MysqlDialect>(std::move(options)), context);
   } catch (const std::exception& error) {
     return {ErrorCode::Internal, std::string("store_mysql: ") + error.what()};
   }

@@ -2,7 +2,6 @@
 #include "sluice/plugin.h"
 
 #include "pg_dialect.h"
-#include "sql_store.h"
 
 namespace {
 
@@ -39,20 +38,10 @@ constexpr OptionSpec kOptions[] = {
     {"readers", OptionType::Integer, "4", "1..64", false, "Connections for reading, opened as needed."},
 };
 
-// A value of a connection string: in single quotes, with those inside marked.
-std::string quoted(const std::string& value) {
-  std::string text = "'";
-  for (const char c : value) {
-    if (c == '\'' || c == '\\') text += '\\';
-    text += c;
-  }
-  return text + "'";
-}
-
 std::string connectString(const OptionMap& options) {
   std::string text = "application_name='sluice' keepalives_idle=30 keepalives_interval=10 keepalives_count=3";
   for (const char* key : {"host", "dbname", "user", "password", "sslmode", "sslrootcert"}) {
-    if (!options.text(key).empty()) text += " " + std::string(key) + "=" + quoted(options.text(key));
+    if (!options.text(key).empty()) sluice::sql::addQuoted(text, key, options.text(key));
   }
   text += " port=" + std::to_string(options.integer("port"));
   text += " connect_timeout=" + std::to_string(options.duration("connect.timeout").count() / 1000);
@@ -63,11 +52,8 @@ Result<std::unique_ptr<OrderStore>> makeStore(const StoreContext& context) noexc
   try {
     sluice::pg::PgOptions options;
     options.connect = connectString(context.options);
-    options.writers = static_cast<std::size_t>(context.options.integer("writers"));
-    options.readers = static_cast<std::size_t>(context.options.integer("readers"));
-    return Result<std::unique_ptr<OrderStore>>(
-        std::make_unique<sluice::sql::SqlStore>(std::make_unique<sluice::pg::PgDialect>(std::move(options)),
-                                                context.log, context.clock, context.random));
+    options.pools = sluice::sql::poolsOf(context.options);
+    return sluice::sql::makeStore(std::make_unique<sluice::pg::PgDialect>(std::move(options)), context);
   } catch (const std::exception& error) {
     return {ErrorCode::Internal, std::string("store_pg: ") + error.what()};
   }

@@ -20,6 +20,9 @@
 
 namespace sluice {
 
+// A port of 127.0.0.1 on which nobody listens, for a server that cannot choose one itself and tell.
+[[nodiscard]] Result<std::uint16_t> freePort();
+
 enum class DatabaseKind : std::uint8_t { Postgres, Mariadb };
 
 struct PrivateDatabaseOptions {

@@ -50,19 +50,6 @@ Result<std::string> runToEnd(const std::vector<std::string>& arguments) {
           arguments.front() + " ended with code " + std::to_string(code.value_or(-1))};
 }
 
-Result<std::uint16_t> freePort() {
-  const int trial = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool found = ::bind(trial, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
-                     ::getsockname(trial, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  ::close(trial);
-  if (!found) return {ErrorCode::Unavailable, "no port is free on 127.0.0.1"};
-  return ntohs(address.sin_port);
-}
-
 // Process and parent of everything that runs. What ends meanwhile is left out.
 std::vector<std::pair<pid_t, pid_t>> allProcesses() {
   std::vector<std::pair<pid_t, pid_t>> all;
@@ -94,6 +81,19 @@ std::vector<pid_t> treeOf(pid_t root) {
 }
 
 }  // namespace
+
+Result<std::uint16_t> freePort() {
+  const int trial = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  const bool found = ::bind(trial, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                     ::getsockname(trial, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+  ::close(trial);
+  if (!found) return {ErrorCode::Unavailable, "no port is free on 127.0.0.1"};
+  return ntohs(address.sin_port);
+}
 
 Result<std::unique_ptr<PrivateDatabase>> PrivateDatabase::start(const PrivateDatabaseOptions& options,
                                                                 Deadline deadline) {
