@@ -4,23 +4,21 @@
 // usage: drain_bench [--store sqlite|pg|mysql (pg)] [--orders N (100000)] [--rounds N (3)] [--workers N (1)]
 // Prints medians and the ratio of the whole to the slower of its two parts. Compare only within one run.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <thread>
-
-#include <unistd.h>
 
 #include "sluice/embedded_redis.h"
 #include "sluice/limits.h"
 #include "sluice/plugin_loader.h"
 #include "sluice/private_database.h"
 
+#include "bench_kit.h"
+
 namespace {
 
-using namespace sluice;  // NOLINT(google-build-using-namespace): a program of one file
+using namespace sluice;         // NOLINT(google-build-using-namespace): a program of one file
+using namespace sluice::bench;  // NOLINT(google-build-using-namespace): as above
 using Steady = std::chrono::steady_clock;
 
 struct Settings {
@@ -28,39 +26,6 @@ struct Settings {
   std::int64_t orders = 100'000;
   std::int64_t rounds = 3;
   std::int64_t workers = 1;
-};
-
-Deadline soon() { return Deadline::in(std::chrono::seconds(120)); }
-
-template <typename T>
-T need(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().text);
-  return std::move(result).take();
-}
-void need(const Status& status) {
-  if (!status) throw std::runtime_error(status.error().text);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.at(values.size() / 2);
-}
-
-class Folder {
- public:
-  Folder() {
-    if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make " + path_);
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_ = (std::filesystem::temp_directory_path() / "sluice-drain-XXXXXX").string();
 };
 
 class Drain {
@@ -103,10 +68,7 @@ class Drain {
  private:
   template <typename Work>
   [[nodiscard]] double rate(const Work& work) const {
-    const auto begin = Steady::now();
-    work();
-    return static_cast<double>(settings_.orders) /
-           std::chrono::duration<double>(Steady::now() - begin).count();
+    return static_cast<double>(settings_.orders) / secondsOf(work);
   }
 
   void openStore() {
@@ -118,12 +80,7 @@ class Drain {
     store_ = need(plugin.makeStore({options, noLog(), systemClock(), systemRandom(), folder_.path()}));
     need(store_->migrate(soon()));
     need(store_->start(soon()));
-    VoucherSettings sale;
-    sale.title = "drain";
-    sale.begin = systemClock().now();
-    sale.end = sale.begin + std::chrono::hours(24);
-    sale.allocated = limits::kAllocatedMax;
-    voucher_ = need(store_->createVoucher(VoucherId(), sale, soon())).id;
+    voucher_ = need(store_->createVoucher(VoucherId(), endlessSale(), soon())).id;
   }
 
   // On the journal that `prefix` names, as the worker opens it.
@@ -148,13 +105,9 @@ class Drain {
   }
 
   std::vector<Admission> next(std::size_t count) {
-    std::vector<Admission> batch;
-    for (std::size_t k = 0; k < count; ++k, ++order_) {
-      const auto user =
-          static_cast<std::int64_t>((static_cast<std::uint64_t>(order_) * 0x9E3779B97F4A7C15U) >> 2U);
-      batch.push_back({OrderId(order_), UserId(user), voucher_, 1, systemClock().now()});
-    }
-    return batch;
+    auto orders = ordersOf(order_, count, voucher_);
+    order_ += static_cast<std::int64_t>(count);
+    return orders;
   }
 
   void fill(OrderQueue& queue) {
@@ -253,15 +206,6 @@ class Drain {
   std::string memory_;
 };
 
-std::int64_t numberOf(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > 10'000'000) {
-    throw std::invalid_argument("not a number of 1 to 10000000: " + text);
-  }
-  return number;
-}
-
 Settings settingsOf(const std::vector<std::string>& words) {
   Settings settings;
   if (words.size() % 2 != 0) throw std::invalid_argument("a value is missing after " + words.back());
@@ -271,11 +215,11 @@ Settings settingsOf(const std::vector<std::string>& words) {
     if (key == "--store" && (value == "sqlite" || value == "pg" || value == "mysql")) {
       settings.store = value;
     } else if (key == "--orders") {
-      settings.orders = numberOf(value);
+      settings.orders = numberOf(value, 10'000'000);
     } else if (key == "--rounds") {
-      settings.rounds = numberOf(value);
+      settings.rounds = numberOf(value, 10'000'000);
     } else if (key == "--workers") {
-      settings.workers = numberOf(value);
+      settings.workers = numberOf(value, 10'000'000);
     } else {
       throw std::invalid_argument("unknown: " + key + " " + value);
     }

@@ -2,18 +2,15 @@
 // a bounded time. usage: store_bench [--json] [--seconds N (1..60, default 3)] [--synchronous full|normal]
 // [--folder DIR (default: the temporary one)]
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include <unistd.h>
-
-#include "sluice/limits.h"
 #include "sluice/log.h"
 
+#include "bench_kit.h"
 #include "sql_store.h"
 #include "sqlite_dialect.h"
 
@@ -40,36 +37,15 @@ struct Figures {
 // Enough for any run; bounds the file at some hundred megabytes.
 constexpr std::size_t kRowsMax = 1'000'000;
 
-Deadline soon() { return Deadline::in(std::chrono::seconds(30)); }
-
-template <typename T>
-T expect(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().text);
-  return std::move(result).take();
-}
-void expect(const Status& status) {
-  if (!status) throw std::runtime_error(status.error().text);
-}
-
-std::vector<Admission> batchOf(std::size_t size, std::int64_t& next, VoucherId voucher) {
-  std::vector<Admission> batch;
-  for (std::size_t k = 0; k < size; ++k, ++next) {
-    // Users come in no order: the index of users is written all over.
-    const auto user =
-        static_cast<std::int64_t>((static_cast<std::uint64_t>(next) * 0x9E3779B97F4A7C15u) >> 2u);
-    batch.push_back({OrderId(next), UserId(user), voucher, 1, systemClock().now()});
-  }
-  return batch;
-}
-
 Figures measure(OrderStore& store, std::size_t size, int seconds, std::int64_t& next, VoucherId voucher) {
   std::vector<double> times;
   const auto begun = Steady::now();
   while (Steady::now() - begun < std::chrono::seconds(seconds) && times.size() * size < kRowsMax) {
-    const auto batch = batchOf(size, next, voucher);
+    const auto batch = bench::ordersOf(next, size, voucher);
+    next += static_cast<std::int64_t>(size);
     const auto before = Steady::now();
-    (void)expect(
-        store.persist(batch, systemClock().now(), systemClock().now() + std::chrono::minutes(15), soon()));
+    (void)bench::need(store.persist(batch, systemClock().now(),
+                                    systemClock().now() + std::chrono::minutes(15), bench::soon()));
     times.push_back(std::chrono::duration<double, std::milli>(Steady::now() - before).count());
   }
   const std::chrono::duration<double> took = Steady::now() - begun;
@@ -84,13 +60,10 @@ std::vector<Figures> run(const Settings& settings, const std::string& folder) {
   options.synchronousFull = settings.full;
   sql::SqlStore store(std::make_unique<sqlite::SqliteDialect>(options), noLog(), systemClock(),
                       systemRandom());
-  expect(store.migrate(soon()));
-  expect(store.start(soon()));
-  VoucherSettings sale;
-  sale.title = "bench";
-  sale.end = sale.begin + std::chrono::hours(1);
-  sale.allocated = limits::kAllocatedMax;
-  const VoucherId voucher = expect(store.createVoucher(VoucherId(), sale, soon())).id;
+  bench::need(store.migrate(bench::soon()));
+  bench::need(store.start(bench::soon()));
+  const VoucherId voucher =
+      bench::need(store.createVoucher(VoucherId(), bench::endlessSale(), bench::soon())).id;
   std::vector<Figures> all;
   std::int64_t next = 1;
   for (const std::size_t size : {std::size_t{1}, std::size_t{50}, std::size_t{500}}) {
@@ -116,15 +89,6 @@ void print(const Settings& settings, const std::vector<Figures>& all) {
   if (settings.json) std::puts("]}");
 }
 
-int secondsOf(const std::string& text) {
-  int seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || seconds < 1 || seconds > 60) {
-    throw std::invalid_argument("--seconds takes 1 to 60, not " + text);
-  }
-  return seconds;
-}
-
 Settings settingsOf(const std::vector<std::string>& words) {
   Settings settings;
   for (std::size_t k = 0; k < words.size(); ++k) {
@@ -132,7 +96,7 @@ Settings settingsOf(const std::vector<std::string>& words) {
     if (words[k] == "--json") {
       settings.json = true;
     } else if (words[k] == "--seconds") {
-      settings.seconds = secondsOf(value), ++k;
+      settings.seconds = bench::numberOf(value, 60), ++k;
     } else if (words[k] == "--synchronous" && (value == "full" || value == "normal")) {
       settings.full = value == "full", ++k;
     } else if (words[k] == "--folder" && !value.empty()) {
@@ -144,31 +108,13 @@ Settings settingsOf(const std::vector<std::string>& words) {
   return settings;
 }
 
-class Folder {
- public:
-  explicit Folder(const std::filesystem::path& parent) : path_((parent / "sluice-bench-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw std::runtime_error("cannot create a folder in " + parent.string());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace
 }  // namespace sluice
 
 int main(int count, char** words) {
   try {
     const auto settings = sluice::settingsOf({words + 1, words + count});
-    const sluice::Folder folder(settings.folder);
+    const sluice::bench::Folder folder(settings.folder);
     sluice::print(settings, sluice::run(settings, folder.path()));
     return 0;
   } catch (const std::exception& error) {

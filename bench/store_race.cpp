@@ -3,22 +3,21 @@
 //
 // usage: store_race [--store pg|mysql] [--rounds N (5)] [--batches N (40)] [--workers N (1)] [--synced yes|no]
 // Prints medians of orders per second and their ratios. Compare only within one run.
-#include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
-#include "sluice/limits.h"
 #include "sluice/plugin_loader.h"
 #include "sluice/private_database.h"
 
+#include "bench_kit.h"
+
 namespace {
 
-using namespace sluice;  // NOLINT(google-build-using-namespace): a program of one file
-using Steady = std::chrono::steady_clock;
+using namespace sluice;         // NOLINT(google-build-using-namespace): a program of one file
+using namespace sluice::bench;  // NOLINT(google-build-using-namespace): as above
 
 constexpr std::size_t kBatch = 500;
 constexpr std::size_t kSingles = 200;
@@ -30,43 +29,6 @@ struct Settings {
   int workers = 1;
   bool synced = true;
 };
-
-Deadline soon() { return Deadline::in(std::chrono::seconds(60)); }
-
-template <typename T>
-T need(Result<T> result) {
-  if (!result) throw std::runtime_error(result.error().text);
-  return std::move(result).take();
-}
-void need(const Status& status) {
-  if (!status) throw std::runtime_error(status.error().text);
-}
-
-double secondsOf(const auto& work) {
-  const auto begin = Steady::now();
-  work();
-  return std::chrono::duration<double>(Steady::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.at(values.size() / 2);
-}
-
-// Every order is of another user, and users come in no order.
-Admission admissionOf(std::int64_t order, VoucherId voucher) {
-  const auto user =
-      static_cast<std::int64_t>((static_cast<std::uint64_t>(order) * 0x9E3779B97F4A7C15U) >> 2U);
-  return {OrderId(order), UserId(user), voucher, 1, fromMillis(1767225600000 + order)};
-}
-
-std::vector<Admission> batchOf(std::int64_t first, std::size_t count, VoucherId voucher) {
-  std::vector<Admission> batch;
-  for (std::size_t k = 0; k < count; ++k) {
-    batch.push_back(admissionOf(first + static_cast<std::int64_t>(k), voucher));
-  }
-  return batch;
-}
 
 std::string joined(const std::vector<Admission>& batch, const auto& text) {
   std::string all;
@@ -152,12 +114,8 @@ class Race {
     store_ = need(plugin.makeStore({options, noLog(), systemClock(), systemRandom(), "/"}));
     need(store_->migrate(soon()));
     need(store_->start(soon()));
-    VoucherSettings sale;
-    sale.title = "race";
-    sale.end = sale.begin + std::chrono::hours(1);
-    sale.allocated = limits::kAllocatedMax;
     for (int k = 0; k < settings_.workers; ++k) {
-      vouchers_.push_back(need(store_->createVoucher(VoucherId(), sale, soon())).id);
+      vouchers_.push_back(need(store_->createVoucher(VoucherId(), endlessSale(), soon())).id);
     }
   }
 
@@ -171,7 +129,7 @@ class Race {
       threads.emplace_back([&, worker] {
         const VoucherId voucher = vouchers_.at(static_cast<std::size_t>(worker));
         for (int k = 0; (k = --left) >= 0;) {
-          persist(batchOf(first + k * static_cast<std::int64_t>(kBatch), kBatch, voucher));
+          persist(ordersOf(first + k * static_cast<std::int64_t>(kBatch), kBatch, voucher));
         }
       });
     }
@@ -182,7 +140,7 @@ class Race {
 
   void persistSingles() {
     for (std::size_t k = 0; k < kSingles; ++k) {
-      persist(batchOf(next_++, 1, vouchers_[0]));
+      persist(ordersOf(next_++, 1, vouchers_[0]));
     }
   }
 
@@ -195,7 +153,7 @@ class Race {
     std::string path = std::filesystem::temp_directory_path() / "sluice-store-race.sql";
     std::ofstream out(path, std::ios::trunc);
     for (int k = 0; k < settings_.batches; ++k, next_ += static_cast<std::int64_t>(kBatch)) {
-      writeTransaction(out, batchOf(next_, kBatch, vouchers_[0]), vouchers_[0]);
+      writeTransaction(out, ordersOf(next_, kBatch, vouchers_[0]), vouchers_[0]);
     }
     return path;
   }
@@ -216,15 +174,6 @@ class Race {
   std::int64_t next_ = 1;
 };
 
-int numberOf(const std::string& text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > 1000) {
-    throw std::invalid_argument("not a number of 1 to 1000: " + text);
-  }
-  return number;
-}
-
 Settings settingsOf(const std::vector<std::string>& words) {
   Settings settings;
   for (std::size_t k = 0; k + 1 < words.size(); k += 2) {
@@ -233,11 +182,11 @@ Settings settingsOf(const std::vector<std::string>& words) {
     if (key == "--store" && (value == "pg" || value == "mysql")) {
       settings.store = value;
     } else if (key == "--rounds") {
-      settings.rounds = numberOf(value);
+      settings.rounds = numberOf(value, 1000);
     } else if (key == "--batches") {
-      settings.batches = numberOf(value);
+      settings.batches = numberOf(value, 1000);
     } else if (key == "--workers") {
-      settings.workers = numberOf(value);
+      settings.workers = numberOf(value, 1000);
     } else if (key == "--synced" && (value == "yes" || value == "no")) {
       settings.synced = value == "yes";
     } else {
