@@ -1,35 +1,13 @@
 // Many messages, many reconnects and clocks that jump: memory, descriptors and threads stay flat.
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <string>
 
 #include "contract/queue_contract.h"
+#include "support/footprint.h"
 
 namespace sluice::test {
 
 namespace {
-
-struct Footprint {
-  std::int64_t memoryKiB = 0;
-  std::int64_t threads = 0;
-  std::int64_t descriptors = 0;
-};
-
-Footprint footprint() {
-  Footprint now;
-  std::ifstream status("/proc/self/status");
-  for (std::string key; status >> key; status.ignore(1000, '\n')) {
-    if (key == "VmRSS:") status >> now.memoryKiB;
-    if (key == "Threads:") status >> now.threads;
-  }
-  now.descriptors = std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
-                                  std::filesystem::directory_iterator());
-  return now;
-}
-
-// A sanitizer keeps what was freed, so its memory says nothing of ours.
-bool memoryCounts() { return std::string(SLUICE_SANITIZE).empty(); }
 
 void expectFlat(const Footprint& before, const Footprint& after) {
   std::cout << "memory " << before.memoryKiB << " -> " << after.memoryKiB << " KiB, descriptors "

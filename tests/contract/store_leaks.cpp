@@ -1,41 +1,11 @@
 // Contract of OrderStore: many openings and many threads leave nothing behind.
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
-#include <unistd.h>
-
 #include "contract/store_contract.h"
+#include "support/footprint.h"
 
 namespace sluice::test {
 namespace {
-
-std::size_t entriesOf(const char* folder) {
-  const std::filesystem::directory_iterator entries(folder);
-  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
-}
-
-std::int64_t residentBytes() {
-  std::ifstream status("/proc/self/statm");
-  std::int64_t total = 0;
-  std::int64_t resident = 0;
-  status >> total >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
-// A sanitizer keeps freed memory; it finds leaks by itself.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kMemoryTells = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kMemoryTells = false;
-#else
-constexpr bool kMemoryTells = true;
-#endif
-#else
-constexpr bool kMemoryTells = true;
-#endif
 
 TEST_P(StoreContract, S30_OpeningsWithThirtyTwoThreadsLeaveNoDescriptorThreadOrMemory) {
   const VoucherId id = sell(1'000'000'000);
@@ -63,18 +33,17 @@ TEST_P(StoreContract, S30_OpeningsWithThirtyTwoThreadsLeaveNoDescriptorThreadOrM
     useOnce(k % 2 == 0);
   }
   crowd();
-  const std::size_t descriptors = entriesOf("/proc/self/fd");
-  const std::size_t threads = entriesOf("/proc/self/task");
-  const std::int64_t memory = residentBytes();
+  const Footprint before = footprint();
   for (int k = 0; k < openings; ++k) {
     useOnce(k % 2 == 0);
     if (k % 50 == 0) crowd();
   }
-  EXPECT_EQ(entriesOf("/proc/self/fd"), descriptors);
-  EXPECT_EQ(entriesOf("/proc/self/task"), threads);
-  if (kMemoryTells) {
+  const Footprint after = footprint();
+  EXPECT_EQ(after.descriptors, before.descriptors);
+  EXPECT_EQ(after.threads, before.threads);
+  if (memoryCounts()) {
     // A session is far above 10 KiB: one leaked by each opening would show.
-    EXPECT_LT(residentBytes() - memory, std::int64_t{openings} * 10 * 1024);
+    EXPECT_LT(after.memoryKiB - before.memoryKiB, std::int64_t{openings} * 10);
   }
   reopenStore();
 }

@@ -1,45 +1,18 @@
 // A server with nothing to do: it says nothing, reconnects nothing, opens nothing and takes no processor time.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <sstream>
+#include <iostream>
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "fault/sale.h"
 #include "support/effort.h"
+#include "support/footprint.h"
 #include "support/private_redis.h"
 
 namespace sluice::test {
 namespace {
-
-// What /proc tells of one process.
-struct Usage {
-  double cpuSeconds = 0;
-  std::int64_t threads = 0;
-  std::int64_t descriptors = 0;
-  std::int64_t residentPages = 0;
-};
-
-Usage usageOf(pid_t pid) {
-  const std::string folder = "/proc/" + std::to_string(pid);
-  std::ifstream stat(folder + "/stat");
-  const std::string line((std::istreambuf_iterator<char>(stat)), {});
-  // The fields after the name, which may hold blanks: 3 is the first of them.
-  std::istringstream fields(line.substr(line.rfind(')') + 2));
-  std::vector<std::string> all{std::istream_iterator<std::string>(fields), {}};
-  const auto field = [&](std::size_t number) { return std::stoll(all.at(number - 3)); };
-  Usage usage;
-  usage.cpuSeconds = static_cast<double>(field(14) + field(15)) / static_cast<double>(sysconf(_SC_CLK_TCK));
-  usage.threads = field(20);
-  usage.residentPages = field(24);
-  usage.descriptors = std::distance(std::filesystem::directory_iterator(folder + "/fd"), {});
-  return usage;
-}
 
 std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
@@ -60,15 +33,15 @@ TEST(Idle, AServerWithNothingToDoIsQuiet) {
   };
   const std::int64_t connectionsBefore = connectionsSoFar();
   const std::size_t linesBefore = lines(server.log());
-  const Usage before = usageOf(server.pid());
+  const Footprint before = footprintOf(server.pid());
   const milliseconds idle = sized(milliseconds(15000), milliseconds(600000));
   std::this_thread::sleep_for(idle);
-  const Usage after = usageOf(server.pid());
+  const Footprint after = footprintOf(server.pid());
   const double seconds = static_cast<double>(idle.count()) / 1000;
   const double share = (after.cpuSeconds - before.cpuSeconds) / seconds;
   std::cout << "idle for " << seconds << " s: " << share * 100 << " % of a processor, threads "
-            << after.threads << ", descriptors " << after.descriptors << ", resident pages "
-            << before.residentPages << " -> " << after.residentPages << '\n';
+            << after.threads << ", descriptors " << after.descriptors << ", resident KiB " << before.memoryKiB
+            << " -> " << after.memoryKiB << '\n';
 
   EXPECT_LT(share, 0.01);
   EXPECT_EQ(lines(server.log()), linesBefore) << server.log();
@@ -78,8 +51,8 @@ TEST(Idle, AServerWithNothingToDoIsQuiet) {
   EXPECT_EQ(metric(server, "sluice_queue_reconnects_total"), 0);
   EXPECT_EQ(metric(server, "sluice_ready"), 1);
   EXPECT_EQ(after.threads, before.threads);
-  EXPECT_LE(after.descriptors, before.descriptors + 6);        // three more readers of the store may be open
-  EXPECT_LE(after.residentPages, before.residentPages + 256);  // a megabyte
+  EXPECT_LE(after.descriptors, before.descriptors + 6);  // three more readers of the store may be open
+  EXPECT_LE(after.memoryKiB, before.memoryKiB + 1024);
   EXPECT_EQ(server.log().find("warning"), std::string::npos) << server.log();
   expectOrdersFlowAgain(server, 1, 1000, milliseconds(5000));
   expectCleanAudit(server);
