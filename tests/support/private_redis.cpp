@@ -43,7 +43,7 @@ void PrivateRedis::start() {
                        "--appendonly",
                        "yes",
                        "--appendfsync",
-                       "everysec",
+                       "always",
                        "--daemonize",
                        "no"};
   options.arguments.insert(options.arguments.end(), extra_.begin(), extra_.end());

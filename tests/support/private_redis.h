@@ -21,7 +21,7 @@ enum class RedisListens : std::uint8_t { OnItsSocket, OnAPortToo };
 class PrivateRedis {
  public:
   // Started and answering. `extra` are further arguments, e.g. {"--maxmemory", "20mb"}. Append-only, synced
-  // every second.
+  // before each answer: with everysec, killed while its disk is slow, it would lose what it answered last.
   explicit PrivateRedis(std::vector<std::string> extra = {},
                         RedisListens listens = RedisListens::OnItsSocket);
   ~PrivateRedis();
