@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "sluice/clock.h"
 #include "sluice/limits.h"
 #include "sluice/order.h"
+#include "sluice/order_queue.h"
 #include "sluice/result.h"
 #include "sluice/voucher.h"
 
@@ -96,5 +98,15 @@ class Folder {
  private:
   std::string path_;
 };
+
+// As the gate publishes them without a journal.
+[[nodiscard]] inline std::vector<QueueMessage> messagesOf(std::span<const Admission> orders) {
+  std::vector<QueueMessage> messages;
+  messages.reserve(orders.size());
+  for (const Admission& order : orders) {
+    messages.push_back({order, {}});
+  }
+  return messages;
+}
 
 }  // namespace sluice::bench

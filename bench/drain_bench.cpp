@@ -112,7 +112,7 @@ class Drain {
 
   void fill(OrderQueue& queue) {
     for (std::int64_t k = 0; k < settings_.orders; k += static_cast<std::int64_t>(limits::kReceiveBatchMax)) {
-      need(queue.publish(next(limits::kReceiveBatchMax), soon()));
+      need(queue.publish(messagesOf(next(limits::kReceiveBatchMax)), soon()));
     }
   }
 

@@ -4,42 +4,24 @@
 // Each line is a rate of one run on this machine; compare lines of one run, not runs of different machines.
 #include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <map>
 #include <thread>
-
-#include <unistd.h>
 
 #include "sluice/embedded_redis.h"
 #include "sluice/plugin_loader.h"
 
+#include "bench_kit.h"
+
 namespace {
 
-using namespace sluice;  // NOLINT(google-build-using-namespace): a program of one file
+using namespace sluice;         // NOLINT(google-build-using-namespace): a program of one file
+using namespace sluice::bench;  // NOLINT(google-build-using-namespace)
 
 struct Line {
   std::string name;
   std::size_t messages = 0;
   double seconds = 0;
 };
-
-[[noreturn]] void fail(const Error& error) {
-  std::fprintf(stderr, "queue_bench: %s\n", error.text.c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T need(Result<T> result) {
-  if (!result) fail(result.error());
-  return std::move(result).take();
-}
-
-void need(const Status& status) {
-  if (!status) fail(status.error());
-}
-
-Deadline soon() { return Deadline::in(milliseconds(30000)); }
 
 std::vector<Admission> admissions(std::size_t count) {
   std::vector<Admission> all;
@@ -48,12 +30,6 @@ std::vector<Admission> admissions(std::size_t count) {
     all.push_back({OrderId(number), UserId(number), VoucherId(1), 1, fromMillis(1767225600000 + number)});
   }
   return all;
-}
-
-double secondsOf(const auto& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 // Each slot receives and settles until nothing comes any more.
@@ -74,9 +50,9 @@ void publish(OrderQueue& queue, const std::vector<Admission>& all, std::size_t c
   for (std::size_t from = 0; from < all.size(); from += chunk) {
     const auto part = std::span(all).subspan(from, std::min(chunk, all.size() - from));
     if (queue.traits().reserves && need(queue.reserve(part.size())) < part.size()) {
-      fail({ErrorCode::Overloaded, "no room"});
+      throw std::runtime_error("no room");
     }
-    need(queue.publish(part, soon()));
+    need(queue.publish(messagesOf(part), soon()));
   }
 }
 
@@ -88,7 +64,7 @@ std::unique_ptr<OrderQueue> load(PluginLoader& loader, const std::string& name,
   std::vector<ConfigFault> faults;
   const OptionMap options =
       checkOptions({plugin.options, plugin.optionCount}, given, "queue." + name + ".", faults);
-  if (!faults.empty()) fail({ErrorCode::Misconfigured, faults[0].key + ": " + faults[0].text});
+  if (!faults.empty()) throw std::runtime_error(faults[0].key + ": " + faults[0].text);
   return need(plugin.makeQueue({.options = options,
                                 .log = noLog(),
                                 .clock = systemClock(),
@@ -137,6 +113,23 @@ void print(const std::vector<Line>& lines, bool json) {
   if (json) std::printf("]\n");
 }
 
+// Every queue with one and two slots, on a Redis of its own.
+std::vector<Line> measureAll(const std::string& folder, std::size_t messages) {
+  std::vector<Line> lines;
+  const auto redis = need(EmbeddedRedis::start({.dataDir = folder}, noLog(), soon()));
+  RedisTarget target;
+  target.socketPath = EmbeddedRedis::socketPath(folder);
+  PluginLoader loader(SLUICE_PLUGIN_DIR);
+  for (const std::size_t slots : {std::size_t{1}, std::size_t{2}}) {
+    measure(*load(loader, "stream", {}, target, slots), "stream", messages, slots, lines);
+  }
+  for (const std::size_t slots : {std::size_t{1}, std::size_t{2}}) {
+    measure(*load(loader, "inproc", {{"capacity", std::to_string(messages)}}, target, slots), "inproc",
+            messages, slots, lines);
+  }
+  return lines;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -156,23 +149,12 @@ int main(int argc, char** argv) {
   }
   messages = std::clamp<std::size_t>(messages, 1000, 1000000);
 
-  std::string folder = std::filesystem::temp_directory_path() / "queue_bench.XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) fail({ErrorCode::Internal, "cannot make a temporary folder"});
-  std::vector<Line> lines;
-  {
-    const auto redis = need(EmbeddedRedis::start({.dataDir = folder}, noLog(), soon()));
-    RedisTarget target;
-    target.socketPath = EmbeddedRedis::socketPath(folder);
-    PluginLoader loader(SLUICE_PLUGIN_DIR);
-    for (const std::size_t slots : {std::size_t{1}, std::size_t{2}}) {
-      measure(*load(loader, "stream", {}, target, slots), "stream", messages, slots, lines);
-    }
-    for (const std::size_t slots : {std::size_t{1}, std::size_t{2}}) {
-      measure(*load(loader, "inproc", {{"capacity", std::to_string(messages)}}, target, slots), "inproc",
-              messages, slots, lines);
-    }
+  try {
+    const Folder folder;
+    print(measureAll(folder.path(), messages), json);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "queue_bench: %s\n", error.what());
+    return 1;
   }
-  std::filesystem::remove_all(folder);
-  print(lines, json);
-  return 0;
 }

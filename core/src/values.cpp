@@ -124,6 +124,15 @@ std::string_view deadReasonName(DeadReason reason) noexcept {
   return kNames[static_cast<std::size_t>(reason)];
 }
 
+std::optional<JournalId> parseJournalId(std::string_view text) noexcept {
+  JournalId id;
+  const char* const last = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), last, id.ms);
+  if (first.ec != std::errc() || first.ptr == last || *first.ptr != '-') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, last, id.sequence);
+  return second.ec == std::errc() && second.ptr == last ? std::optional(id) : std::nullopt;
+}
+
 std::optional<std::int64_t> parsePositive(std::string_view text) noexcept {
   if (text.empty() || text.front() < '1' || text.front() > '9') return std::nullopt;
   std::int64_t number = 0;

@@ -70,23 +70,23 @@ void InprocQueue::unreserve(std::size_t places) noexcept {
   reserved_ -= std::min(places, reserved_);
 }
 
-void InprocQueue::append(const Admission& admission) {
-  fresh_.push_back({.serial = nextSerial_++, .admission = admission, .enqueued = clock_.steady()});
+void InprocQueue::append(const QueueMessage& content) {
+  fresh_.push_back({.serial = nextSerial_++, .content = content, .enqueued = clock_.steady()});
 }
 
-Status InprocQueue::publish(std::span<const Admission> admissions, Deadline) {
+Status InprocQueue::publish(std::span<const QueueMessage> messages, Deadline) {
   {
     const std::lock_guard lock(mutex_);
     if (auto refused = refusal(); !refused) return refused;
-    if (admissions.size() > reserved_) {
-      return {ErrorCode::Overloaded, std::to_string(admissions.size()) + " messages for " +
+    if (messages.size() > reserved_) {
+      return {ErrorCode::Overloaded, std::to_string(messages.size()) + " messages for " +
                                          std::to_string(reserved_) +
                                          " reserved places; reserve a place for each before publishing"};
     }
-    for (const Admission& admission : admissions) {
-      append(admission);
+    for (const QueueMessage& message : messages) {
+      append(message);
     }
-    reserved_ -= admissions.size();
+    reserved_ -= messages.size();
   }
   // One waiter takes up to a batch and wakes the next if something is left.
   changed_.notify_one();
@@ -99,7 +99,8 @@ void InprocQueue::handOut(std::size_t slot, Message message, std::vector<Deliver
   ++message.deliveries;
   if (message.deliveries > 1) ++redelivered_;
   batch.push_back({.token = {.epoch = message.deliveries, .a = message.serial, .b = 0},
-                   .admission = message.admission,
+                   .admission = message.content.admission,
+                   .journal = message.content.journal,
                    .deliveries = message.deliveries,
                    .failures = message.failures});
   held_.emplace(message.serial, Held{message, slot});
@@ -171,8 +172,9 @@ std::size_t InprocQueue::countDead(std::size_t slot, std::span<const Settlement>
 
 void InprocQueue::bury(const Message& message, const std::string& reason) {
   DeadLetter letter;
-  letter.admission = message.admission;
-  letter.bytes = encodeAdmission(message.admission);
+  letter.admission = message.content.admission;
+  letter.journal = message.content.journal;
+  letter.bytes = encodeAdmission(message.content.admission);
   letter.reason = reason.substr(0, limits::kReasonBytesMax);
   letter.deliveries = message.deliveries;
   letter.failures = message.failures;
@@ -312,7 +314,7 @@ Status InprocQueue::replayDeadLetter(const std::string& id, Deadline) {
     if (found == dead_.end()) return gone(id);
     if (used() >= settings_.capacity)
       return {ErrorCode::Overloaded, "the queue is full (queue.inproc.capacity)"};
-    append(*found->second.admission);
+    append({*found->second.admission, found->second.journal});
     dead_.erase(found);
   }
   changed_.notify_one();

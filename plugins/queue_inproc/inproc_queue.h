@@ -33,7 +33,7 @@ class InprocQueue final : public OrderQueue {
   [[nodiscard]] Status start(Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> reserve(std::size_t wanted) override;
   void unreserve(std::size_t places) noexcept override;
-  [[nodiscard]] Status publish(std::span<const Admission> admissions, Deadline deadline) override;
+  [[nodiscard]] Status publish(std::span<const QueueMessage> messages, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max,
                                                       Deadline deadline) override;
   [[nodiscard]] Result<std::vector<SettleOutcome>> settle(std::size_t slot,
@@ -56,7 +56,7 @@ class InprocQueue final : public OrderQueue {
 
   struct Message {
     std::uint64_t serial = 0;  // names it for its whole life here; ascending in order of arrival
-    Admission admission;
+    QueueMessage content;
     SteadyTime enqueued;
     std::uint32_t deliveries = 0;
     std::uint32_t failures = 0;
@@ -70,7 +70,7 @@ class InprocQueue final : public OrderQueue {
   // The holder's entry where the token names its present delivery to this slot.
   HeldMap::iterator findHeld(std::size_t slot, const DeliveryToken& token);
   [[nodiscard]] std::size_t used() const noexcept;
-  void append(const Admission& admission);
+  void append(const QueueMessage& content);
   void takeBatch(std::size_t slot, std::size_t max, std::vector<Delivery>& batch);
   [[nodiscard]] bool againIsDue() const;
   void handOut(std::size_t slot, Message message, std::vector<Delivery>& batch);

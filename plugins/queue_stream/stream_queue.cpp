@@ -81,11 +81,11 @@ Result<RedisReply> StreamQueue::call(std::span<const std::string_view> args, Dea
   return connection.value()->call(args, deadline);
 }
 
-Status StreamQueue::publishChunk(std::span<const Admission> chunk, std::int64_t max, std::size_t total,
+Status StreamQueue::publishChunk(std::span<const QueueMessage> chunk, std::int64_t max, std::size_t total,
                                  Deadline deadline) {
   std::vector<std::string> words = {std::to_string(max), std::to_string(total)};
-  for (const Admission& admission : chunk) {
-    words.push_back(encodeAdmission(admission));
+  for (const QueueMessage& message : chunk) {
+    words.push_back(encodeAdmission(message.admission));
   }
   const std::vector<std::string_view> args(words.begin(), words.end());
   const auto reply = run(scripts().publish, args, deadline);
@@ -97,11 +97,11 @@ Status StreamQueue::publishChunk(std::span<const Admission> chunk, std::int64_t 
 
 // The first chunk asks whether there is room for all; the others only append, so that nothing stops half-way
 // for want of room.
-Status StreamQueue::publish(std::span<const Admission> admissions, Deadline deadline) {
-  for (std::size_t from = 0; from < admissions.size(); from += kPublishChunk) {
-    const auto chunk = admissions.subspan(from, std::min(kPublishChunk, admissions.size() - from));
+Status StreamQueue::publish(std::span<const QueueMessage> messages, Deadline deadline) {
+  for (std::size_t from = 0; from < messages.size(); from += kPublishChunk) {
+    const auto chunk = messages.subspan(from, std::min(kPublishChunk, messages.size() - from));
     const std::int64_t max = from == 0 ? shared_.settings.journalMax : -1;
-    if (auto published = publishChunk(chunk, max, admissions.size(), deadline); !published) {
+    if (auto published = publishChunk(chunk, max, messages.size(), deadline); !published) {
       const bool half = from > 0 && published.error().code != ErrorCode::Stopped;
       return half ? Error{ErrorCode::OutcomeUnknown, published.error().text} : published.error();
     }

@@ -26,7 +26,7 @@ class StreamQueue final : public OrderQueue {
   [[nodiscard]] Status start(Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> reserve(std::size_t wanted) override;
   void unreserve(std::size_t places) noexcept override;
-  [[nodiscard]] Status publish(std::span<const Admission> admissions, Deadline deadline) override;
+  [[nodiscard]] Status publish(std::span<const QueueMessage> messages, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max,
                                                       Deadline deadline) override;
   [[nodiscard]] Result<std::vector<SettleOutcome>> settle(std::size_t slot,
@@ -51,7 +51,7 @@ class StreamQueue final : public OrderQueue {
   Result<RedisReply> run(const RedisScript& script, std::span<const std::string_view> args,
                          Deadline deadline);
   Result<RedisReply> call(std::span<const std::string_view> args, Deadline deadline);
-  Status publishChunk(std::span<const Admission> chunk, std::int64_t max, std::size_t total,
+  Status publishChunk(std::span<const QueueMessage> chunk, std::int64_t max, std::size_t total,
                       Deadline deadline);
   Result<std::size_t> handBack(const Consumer& consumer, Deadline deadline);
 

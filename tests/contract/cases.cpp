@@ -58,6 +58,7 @@ constexpr ContractCase kQueue[] = {
     {"Q48", "the figures equal the truth behind its back"},
     {"Q49", "wrong password, wrong option, wrong server: refused at the start, no secret told"},
     {"Q50", "many messages and reconnects: memory, descriptors and threads stay flat"},
+    {"Q51", "the journal entry's id stays with its message: delivered, retried, dead, replayed"},
 };
 
 constexpr ContractCase kStore[] = {

@@ -113,7 +113,7 @@ std::vector<Hold> QualifierAsking::holdsOf(std::int64_t user) {
 
 std::vector<Admission> QualifierAsking::journal() {
   std::vector<Admission> admissions;
-  std::string after;
+  JournalId after;
   while (true) {
     const auto page = asked().readJournal(after, 1000, soon());
     EXPECT_TRUE(page) << page.error().text;
@@ -187,7 +187,7 @@ std::vector<std::pair<std::string, ErrorCode>> refusalsOfEveryCall(Qualifier& qu
   load.nextEligible = [] { return Result(std::vector<UserId>()); };
   std::string cursor = "0";
   const std::vector<UserId> users = {UserId(1)};
-  const std::vector<std::string> entries = {"1-0"};
+  const std::vector<JournalId> entries = {{1, 0}};
   note("probe", qualifier.probe(by()));
   note("decide", qualifier.decide(voucher.id, {&request, 1}, now, {&decision, 1}, by()));
   note("release", qualifier.release(dead, by()));
@@ -199,7 +199,7 @@ std::vector<std::pair<std::string, ErrorCode>> refusalsOfEveryCall(Qualifier& qu
   note("holdsOf", qualifier.holdsOf(voucher.id, UserId(1), by()));
   note("scanHolds", qualifier.scanHolds(voucher.id, cursor, by()));
   note("addEligible", qualifier.addEligible(voucher.id, users, by()));
-  note("readJournal", qualifier.readJournal("", 10, by()));
+  note("readJournal", qualifier.readJournal({}, 10, by()));
   note("settleJournal", qualifier.settleJournal(entries, by()));
   note("start", qualifier.start(by()));
   return codes;

@@ -172,8 +172,8 @@ TEST_P(QualifierContract, V01_V07_AFullJournalIsBusyAndTakesNoStock) {
               ElementsAre("admitted 1 fresh", "admitted 2 fresh", "busy"));
   EXPECT_EQ(text(decideOne(request(4, 4))), "busy");
   EXPECT_EQ(snapshot().held, 2);
-  const auto entries = asked().readJournal("", 1, soon());
-  const std::vector<std::string> settled = {entries.value().at(0).id};
+  const auto entries = asked().readJournal({}, 1, soon());
+  const std::vector<JournalId> settled = {entries.value().at(0).id};
   ASSERT_EQ(asked().settleJournal(settled, soon()).value(), 1U);
   EXPECT_EQ(text(decideOne(request(5, 5))), "admitted 5 fresh");
 }
@@ -290,8 +290,8 @@ TEST_P(QualifierContract, V02_SoldOutBeforeInsufficientBeforeBusyBeforeAdmitted)
   EXPECT_THAT(texts(decide({request(1, 1, 2), request(2, 2, 1)})),
               ElementsAre("admitted 1 fresh", "admitted 2 fresh"));  // one piece left, the journal full
   EXPECT_THAT(texts(decide({request(3, 3, 2), request(4, 3, 1)})), ElementsAre("insufficient", "busy"));
-  const auto entries = asked().readJournal("", 1, soon());
-  const std::vector<std::string> settled = {entries.value().at(0).id};
+  const auto entries = asked().readJournal({}, 1, soon());
+  const std::vector<JournalId> settled = {entries.value().at(0).id};
   ASSERT_EQ(asked().settleJournal(settled, soon()).value(), 1U);
   EXPECT_THAT(texts(decide({request(5, 3, 1), request(6, 4, 3)})),
               ElementsAre("admitted 5 fresh", "sold_out"));

@@ -1,6 +1,7 @@
 // Contract of Qualifier, second part: release, load, sync, restore, and the reads.
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <set>
 
 #include "sluice/limits.h"
@@ -237,18 +238,18 @@ TEST_P(QualifierContract, V17_ScansAllHoldsPageByPage) {
 TEST_P(QualifierContract, V17_ReadsAndSettlesTheJournalInOrder) {
   load(voucherOf(10));
   decide({request(1, 1), request(2, 2), request(3, 3)});
-  const auto first = asked().readJournal("", 2, soon());
+  const auto first = asked().readJournal({}, 2, soon());
   ASSERT_EQ(first.value().size(), 2U);
   const auto rest = asked().readJournal(first.value().back().id, 10, soon());
   ASSERT_EQ(rest.value().size(), 1U);
   EXPECT_EQ(rest.value()[0].admission.value().order, OrderId(3));
   EXPECT_THAT(asked().readJournal(rest.value()[0].id, 10, soon()).value(), IsEmpty());
-  const std::vector<std::string> ids = {first.value()[0].id, first.value()[1].id, "1-1"};
+  const std::vector<JournalId> ids = {first.value()[0].id, first.value()[1].id, {1, 1}};
   EXPECT_EQ(asked().settleJournal(ids, soon()).value(), 2U);
   EXPECT_EQ(asked().settleJournal(ids, soon()).value(), 0U);
   EXPECT_EQ(asked().probe(soon()).value().journalDepth, 1);
-  EXPECT_EQ(asked().readJournal("no id", 1, soon()).error().code, ErrorCode::InvalidArgument);
-  EXPECT_THAT(asked().readJournal("18446744073709551615-18446744073709551615", 1, soon()).value(), IsEmpty());
+  constexpr auto kLast = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_THAT(asked().readJournal({kLast, kLast}, 1, soon()).value(), IsEmpty());
 }
 
 TEST_P(QualifierContract, V17_AVoucherThatIsNotLoadedReadsAsEmpty) {
@@ -288,8 +289,8 @@ TEST_P(QualifierContract, V09_ALoadIsRefusedWhereTheVoucherIsOrTheJournalNamesIt
   waiting.voucher = other.id;
   world().appendJournal(waiting);
   EXPECT_EQ(tryLoad(other).value(), LoadOutcome::NotDrained);
-  const auto entries = asked().readJournal("", 10, soon());
-  const std::vector<std::string> settled = {entries.value().at(0).id};
+  const auto entries = asked().readJournal({}, 10, soon());
+  const std::vector<JournalId> settled = {entries.value().at(0).id};
   ASSERT_EQ(asked().settleJournal(settled, soon()).value(), 1U);
   EXPECT_EQ(tryLoad(other).value(), LoadOutcome::Loaded);
 }

@@ -25,6 +25,17 @@ std::vector<Admission> admissionsOf(std::int64_t first, std::int64_t count) {
   return admissions;
 }
 
+JournalId journalOf(OrderId order) { return {1767225600000, static_cast<std::uint64_t>(order.value())}; }
+
+std::vector<QueueMessage> messagesOf(std::span<const Admission> admissions) {
+  std::vector<QueueMessage> messages;
+  messages.reserve(admissions.size());
+  for (const Admission& admission : admissions) {
+    messages.push_back({admission, journalOf(admission.order)});
+  }
+  return messages;
+}
+
 std::vector<DeliveryToken> tokensOf(const std::vector<Delivery>& deliveries) {
   std::vector<DeliveryToken> tokens;
   tokens.reserve(deliveries.size());
@@ -72,7 +83,7 @@ Status publishTo(OrderQueue& to, const std::vector<Admission>& admissions, Deadl
       return {ErrorCode::Overloaded, "full"};
     }
   }
-  return to.publish(admissions, deadline);
+  return to.publish(messagesOf(admissions), deadline);
 }
 
 std::vector<Delivery> takeFrom(OrderQueue& from, std::size_t slot, std::size_t count, milliseconds within) {

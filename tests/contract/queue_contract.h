@@ -18,6 +18,9 @@ namespace sluice::test {
 
 [[nodiscard]] Admission admissionOf(std::int64_t number);
 [[nodiscard]] std::vector<Admission> admissionsOf(std::int64_t first, std::int64_t count);
+// As a forwarder publishes them: the entry of order n is journalOf(n).
+[[nodiscard]] JournalId journalOf(OrderId order);
+[[nodiscard]] std::vector<QueueMessage> messagesOf(std::span<const Admission> admissions);
 [[nodiscard]] std::vector<DeliveryToken> tokensOf(const std::vector<Delivery>& deliveries);
 [[nodiscard]] std::vector<std::int64_t> ordersOf(const std::vector<Delivery>& deliveries);
 [[nodiscard]] std::vector<Settlement> settlementsOf(const std::vector<Delivery>& deliveries,

@@ -31,6 +31,30 @@ TEST_P(QueueContract, Q29_ALongReasonIsCut) {
   EXPECT_EQ(deadLetter(1, reason).reason, reason.substr(0, limits::kReasonBytesMax));
 }
 
+TEST_P(QueueContract, Q51_TheJournalEntrysIdStaysWithItsMessage) {
+  // A queue that reads the journal settles the entry itself: nobody else needs its id.
+  const JournalId mine = queue_->traits().readsJournal ? JournalId{} : journalOf(OrderId(7));
+  publish(7, 1);
+  const auto first = take(1);
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].journal, mine);
+  auto later = settlementsOf(first, SettleKind::RetryLater);
+  if (queue_->traits().delayedRetry) later.at(0).delay = milliseconds(10);
+  settle(later);
+  const auto second = take(1);
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_EQ(second[0].journal, mine);
+  settle(settlementsOf(second, SettleKind::DeadLetter));
+  const auto letters = dead();
+  ASSERT_EQ(letters.size(), 1U);
+  EXPECT_EQ(letters[0].journal, mine);
+  ASSERT_TRUE(queue_->replayDeadLetter(letters[0].id, Deadline::in(kSoon)).ok());
+  const auto replayed = take(1);
+  ASSERT_EQ(replayed.size(), 1U);
+  EXPECT_EQ(replayed[0].journal, mine);
+  settle(settlementsOf(replayed));
+}
+
 TEST_P(QueueContract, Q31_DeadLettersArePagedOldestFirst) {
   publish(1, 25);
   settle(settlementsOf(take(25), SettleKind::DeadLetter));

@@ -113,7 +113,7 @@ TEST_P(QueueContract, Q45_CloseEndsEveryWaitAndIsForEver) {
   EXPECT_EQ(queue_->start(deadline).error().code, ErrorCode::Stopped);
   EXPECT_EQ(queue_->receive(0, 1, deadline).error().code, ErrorCode::Stopped);
   EXPECT_EQ(queue_->settle(0, {}, deadline).error().code, ErrorCode::Stopped);
-  EXPECT_EQ(queue_->publish(admissionsOf(1, 1), deadline).error().code, ErrorCode::Stopped);
+  EXPECT_EQ(queue_->publish(messagesOf(admissionsOf(1, 1)), deadline).error().code, ErrorCode::Stopped);
   EXPECT_EQ(queue_->drain(deadline).error().code, ErrorCode::Stopped);
   EXPECT_EQ(queue_->stats(deadline).error().code, ErrorCode::Stopped);
   EXPECT_EQ(queue_->deadLetters("", 1, deadline).error().code, ErrorCode::Stopped);

@@ -134,7 +134,7 @@ TEST_P(QueueServer, Q42_AFrozenServerLeavesTheOutcomeUnknownAndOneOrderInTheEnd)
   publish(1, 1);  // so that a connection is there
   server().freeze();
   const auto begin = steady_clock::now();
-  const auto published = queue_->publish(admissionsOf(2, 1), Deadline::in(kShort));
+  const auto published = queue_->publish(messagesOf(admissionsOf(2, 1)), Deadline::in(kShort));
   EXPECT_LT(steady_clock::now() - begin, kSoon / 4);
   ASSERT_FALSE(published.ok());
   EXPECT_EQ(published.error().code, ErrorCode::OutcomeUnknown) << published.error().text;
@@ -231,7 +231,7 @@ TEST_P(QueueServer, Q45_CloseReturnsWhileTheServerIsFrozen) {
   server().freeze();
   std::thread waiting([this] { EXPECT_FALSE(queue_->receive(0, 1, Deadline::in(kSoon)).ok()); });
   std::thread publishing(
-      [this] { EXPECT_FALSE(queue_->publish(admissionsOf(1, 1), Deadline::in(kSoon)).ok()); });
+      [this] { EXPECT_FALSE(queue_->publish(messagesOf(admissionsOf(1, 1)), Deadline::in(kSoon)).ok()); });
   std::this_thread::sleep_for(milliseconds(100));
   const auto begin = steady_clock::now();
   queue_->close();
@@ -252,7 +252,7 @@ TEST_P(QueueNetwork, Q40_PacketsThatVanishHoldNobody) {
     const auto begin = steady_clock::now();
     EXPECT_FALSE(queue_->receive(1, 1, Deadline::in(kShort)).ok()) << broken;
     EXPECT_FALSE(queue_->settle(0, settlementsOf(held), Deadline::in(kShort)).ok()) << broken;
-    EXPECT_FALSE(queue_->publish(admissionsOf(1000, 1), Deadline::in(kShort)).ok()) << broken;
+    EXPECT_FALSE(queue_->publish(messagesOf(admissionsOf(1000, 1)), Deadline::in(kShort)).ok()) << broken;
     EXPECT_FALSE(queue_->stats(Deadline::in(kShort)).ok()) << broken;
     EXPECT_FALSE(queue_->deadLetters("", 1, Deadline::in(kShort)).ok()) << broken;
     EXPECT_LT(steady_clock::now() - begin, kSoon / 3) << broken;
@@ -270,7 +270,7 @@ TEST_P(QueueNetwork, Q40_PacketsThatVanishHoldNobody) {
 TEST_P(QueueNetwork, Q42_AnAnswerThatVanishesIsUnknownAndRepeatedItIsOneOrder) {
   publish(1, 1);
   line().drop(Way::ToClient);
-  const auto published = queue_->publish(admissionsOf(2, 1), Deadline::in(kShort));
+  const auto published = queue_->publish(messagesOf(admissionsOf(2, 1)), Deadline::in(kShort));
   ASSERT_FALSE(published.ok());
   EXPECT_EQ(published.error().code, ErrorCode::OutcomeUnknown) << published.error().text;
   waitUntil([this] { return fixture_->rawDepth() == 2; });  // it did happen

@@ -143,7 +143,7 @@ TEST_F(QualifyKeep, V17_ForeignJournalEntriesAreShownAsCorrupt) {
   redis.command({"XADD", kJournalKey, "*", "o", "1 2 3"});
   redis.command({"XADD", kJournalKey, "*", "other", "1 1 1 1 1 1"});
   redis.command({"XADD", kJournalKey, "*", "o", "1 1 1 17 1 1", "more", "1"});
-  const auto entries = qualifier->readJournal("", 10, soon());
+  const auto entries = qualifier->readJournal({}, 10, soon());
   ASSERT_EQ(entries.value().size(), 3U);
   for (const JournalEntry& entry : entries.value()) {
     ASSERT_FALSE(entry.admission);

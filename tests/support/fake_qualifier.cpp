@@ -17,24 +17,6 @@ std::optional<std::string> faultOfVoucher(const Voucher& voucher) {
   return faultOf(settings);
 }
 
-// "<number>-0", the only ids that the fake gives; another id of Redis' form names nothing.
-struct EntryId {
-  bool wellFormed = false;
-  std::uint64_t number = 0;
-  bool ours = false;
-};
-
-EntryId parseEntry(const std::string& id) {
-  EntryId parsed;
-  const std::size_t dash = id.find('-');
-  parsed.wellFormed = dash != std::string::npos && dash > 0 && dash + 1 < id.size() &&
-                      id.find_first_not_of("0123456789-") == std::string::npos;
-  if (!parsed.wellFormed) return parsed;
-  parsed.number = std::stoull(id.substr(0, dash));
-  parsed.ours = id.substr(dash) == "-0";
-  return parsed;
-}
-
 }  // namespace
 
 template <typename Work>
@@ -342,26 +324,23 @@ Status FakeQualifier::addEligible(VoucherId voucher, std::span<const UserId> use
   });
 }
 
-Result<std::vector<JournalEntry>> FakeQualifier::readJournal(const std::string& afterId, std::size_t max,
+Result<std::vector<JournalEntry>> FakeQualifier::readJournal(JournalId after, std::size_t max,
                                                              Deadline deadline) {
   return call("readJournal", deadline, [&]() -> Result<std::vector<JournalEntry>> {
     std::vector<JournalEntry> entries;
-    const EntryId id = parseEntry(afterId);
-    if (!afterId.empty() && !id.wellFormed) return {ErrorCode::InvalidArgument, "no id of the journal"};
-    const std::uint64_t after = afterId.empty() ? 0 : id.number;
-    for (auto entry = journal_.upper_bound(after); entry != journal_.end() && entries.size() < max; ++entry) {
-      entries.push_back({std::to_string(entry->first) + "-0", entry->second});
+    for (auto entry = journal_.upper_bound(after.ms); entry != journal_.end() && entries.size() < max;
+         ++entry) {
+      entries.push_back({{entry->first, 0}, entry->second});
     }
     return entries;
   });
 }
 
-Result<std::size_t> FakeQualifier::settleJournal(std::span<const std::string> ids, Deadline deadline) {
+Result<std::size_t> FakeQualifier::settleJournal(std::span<const JournalId> ids, Deadline deadline) {
   return call("settleJournal", deadline, [&]() -> Result<std::size_t> {
     std::size_t existed = 0;
-    for (const std::string& id : ids) {
-      const EntryId entry = parseEntry(id);
-      if (entry.ours) existed += journal_.erase(entry.number);
+    for (const JournalId id : ids) {
+      if (id.sequence == 0) existed += journal_.erase(id.ms);
     }
     return existed;
   });

@@ -40,17 +40,17 @@ void FakeQueue::unreserve(std::size_t places) noexcept {
   reserved_ -= std::min(reserved_, places);
 }
 
-Status FakeQueue::publish(std::span<const Admission> admissions, Deadline) {
+Status FakeQueue::publish(std::span<const QueueMessage> messages, Deadline) {
   return call("publish", [&]() -> Status {
     if (options_.traits.readsJournal) return {ErrorCode::Unsupported, "the journal is the queue"};
     if (options_.traits.reserves) {
-      if (reserved_ < admissions.size()) return {ErrorCode::Internal, "published without a reserved place"};
-      reserved_ -= admissions.size();
-    } else if (ready_.size() + inFlight_.size() + admissions.size() > options_.capacity) {
+      if (reserved_ < messages.size()) return {ErrorCode::Internal, "published without a reserved place"};
+      reserved_ -= messages.size();
+    } else if (ready_.size() + inFlight_.size() + messages.size() > options_.capacity) {
       return {ErrorCode::Overloaded, "queue is full"};
     }
-    for (const Admission& admission : admissions) {
-      ready_.push_back({admission, 0, 0, 0, clock_.steady(), clock_.now()});
+    for (const QueueMessage& message : messages) {
+      ready_.push_back({message, 0, 0, 0, clock_.steady(), clock_.now()});
     }
     changed_.notify_all();
     return {};
@@ -70,7 +70,7 @@ void FakeQueue::pullJournal() {
   }
   for (const auto& [entry, admission] : options_.journal->journalAfter(journalCursor_)) {
     journalCursor_ = entry;
-    ready_.push_back({admission, entry, 0, 0, clock_.steady(), clock_.now()});
+    ready_.push_back({{admission, {}}, entry, 0, 0, clock_.steady(), clock_.now()});
   }
 }
 
@@ -84,7 +84,8 @@ std::vector<Delivery> FakeQueue::takeDue(std::size_t slot, std::size_t max) {
     }
     if (++message->deliveries > 1) ++stats_.redelivered;
     const DeliveryToken token{epoch_, ++lastToken_, 0};
-    batch.push_back({token, message->admission, message->deliveries, message->failures});
+    batch.push_back({token, message->content.admission, message->content.journal, message->deliveries,
+                     message->failures});
     inFlight_[{token.epoch, token.a}] = {slot, *message};
     message = ready_.erase(message);
     if (alone) break;
@@ -130,8 +131,9 @@ void FakeQueue::bury(const Message& message, const std::string& reason) {
   std::string id = std::to_string(++lastDead_);
   id.insert(0, 10 - std::min<std::size_t>(10, id.size()), '0');
   dead_[id] = {id,
-               message.admission,
-               encodeAdmission(message.admission),
+               message.content.admission,
+               message.content.journal,
+               encodeAdmission(message.content.admission),
                reason.substr(0, limits::kReasonBytesMax),
                message.deliveries,
                message.failures,
@@ -238,7 +240,8 @@ Status FakeQueue::replayDeadLetter(const std::string& id, Deadline) {
     if (options_.journal != nullptr) {
       options_.journal->appendJournal(*letter->second.admission);
     } else {
-      ready_.push_back({*letter->second.admission, 0, 0, 0, clock_.steady(), clock_.now()});
+      ready_.push_back(
+          {{*letter->second.admission, letter->second.journal}, 0, 0, 0, clock_.steady(), clock_.now()});
     }
     dead_.erase(letter);
     changed_.notify_all();

@@ -52,9 +52,9 @@ Decision Fakes::ask(VoucherId voucher, OrderId order, UserId user, std::int32_t 
   const Status asked = qualifier.decide(voucher, {&request, 1}, clock.now(), {&decision, 1}, soon());
   if (!asked) return decision;
   if (decision.fresh && !queue.traits().readsJournal) {
-    const Admission admission{order, user, voucher, quantity, clock.now()};
+    const QueueMessage message{{order, user, voucher, quantity, clock.now()}, {}};
     if (queue.traits().reserves) (void)queue.reserve(1);
-    (void)queue.publish({&admission, 1}, soon());
+    (void)queue.publish({&message, 1}, soon());
   }
   return decision;
 }

@@ -51,10 +51,9 @@ class FakeQualifier final : public Qualifier {
                                                     Deadline deadline) override;
   [[nodiscard]] Status addEligible(VoucherId voucher, std::span<const UserId> users,
                                    Deadline deadline) override;
-  [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(const std::string& afterId, std::size_t max,
+  [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
                                                               Deadline deadline) override;
-  [[nodiscard]] Result<std::size_t> settleJournal(std::span<const std::string> ids,
-                                                  Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
   [[nodiscard]] QualifierStats stats() const noexcept override;
 
   // What tests do behind its back.
@@ -137,7 +136,7 @@ class FakeQueue final : public OrderQueue {
   [[nodiscard]] Status start(Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> reserve(std::size_t wanted) override;
   void unreserve(std::size_t places) noexcept override;
-  [[nodiscard]] Status publish(std::span<const Admission> admissions, Deadline deadline) override;
+  [[nodiscard]] Status publish(std::span<const QueueMessage> messages, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max,
                                                       Deadline deadline) override;
   [[nodiscard]] Result<std::vector<SettleOutcome>> settle(std::size_t slot,
@@ -164,8 +163,8 @@ class FakeQueue final : public OrderQueue {
 
  private:
   struct Message {
-    Admission admission;
-    std::uint64_t journalEntry = 0;
+    QueueMessage content;
+    std::uint64_t journalEntry = 0;  // of a queue that reads the journal itself
     std::uint32_t deliveries = 0;
     std::uint32_t failures = 0;
     SteadyTime due{};

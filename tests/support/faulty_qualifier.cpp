@@ -65,12 +65,12 @@ Status FaultyQualifier::addEligible(VoucherId voucher, std::span<const UserId> u
   return faults.run("addEligible", [&] { return real_.addEligible(voucher, users, deadline); });
 }
 
-Result<std::vector<JournalEntry>> FaultyQualifier::readJournal(const std::string& afterId, std::size_t max,
+Result<std::vector<JournalEntry>> FaultyQualifier::readJournal(JournalId after, std::size_t max,
                                                                Deadline deadline) {
-  return faults.run("readJournal", [&] { return real_.readJournal(afterId, max, deadline); });
+  return faults.run("readJournal", [&] { return real_.readJournal(after, max, deadline); });
 }
 
-Result<std::size_t> FaultyQualifier::settleJournal(std::span<const std::string> ids, Deadline deadline) {
+Result<std::size_t> FaultyQualifier::settleJournal(std::span<const JournalId> ids, Deadline deadline) {
   return faults.run("settleJournal", [&] { return real_.settleJournal(ids, deadline); });
 }
 

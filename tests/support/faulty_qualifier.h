@@ -33,10 +33,9 @@ class FaultyQualifier final : public Qualifier {
                                                     Deadline deadline) override;
   [[nodiscard]] Status addEligible(VoucherId voucher, std::span<const UserId> users,
                                    Deadline deadline) override;
-  [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(const std::string& afterId, std::size_t max,
+  [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
                                                               Deadline deadline) override;
-  [[nodiscard]] Result<std::size_t> settleJournal(std::span<const std::string> ids,
-                                                  Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
   [[nodiscard]] QualifierStats stats() const noexcept override;
 
  private:

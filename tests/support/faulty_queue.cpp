@@ -18,8 +18,8 @@ Result<std::size_t> FaultyQueue::reserve(std::size_t wanted) {
 
 void FaultyQueue::unreserve(std::size_t places) noexcept { real_.unreserve(places); }
 
-Status FaultyQueue::publish(std::span<const Admission> admissions, Deadline deadline) {
-  return faults.run("publish", [&] { return real_.publish(admissions, deadline); });
+Status FaultyQueue::publish(std::span<const QueueMessage> messages, Deadline deadline) {
+  return faults.run("publish", [&] { return real_.publish(messages, deadline); });
 }
 
 Result<std::vector<Delivery>> FaultyQueue::receive(std::size_t slot, std::size_t max, Deadline deadline) {

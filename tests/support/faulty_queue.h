@@ -26,7 +26,7 @@ class FaultyQueue final : public OrderQueue {
   [[nodiscard]] Status start(Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> reserve(std::size_t wanted) override;
   void unreserve(std::size_t places) noexcept override;
-  [[nodiscard]] Status publish(std::span<const Admission> admissions, Deadline deadline) override;
+  [[nodiscard]] Status publish(std::span<const QueueMessage> messages, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max,
                                                       Deadline deadline) override;
   [[nodiscard]] Result<std::vector<SettleOutcome>> settle(std::size_t slot,

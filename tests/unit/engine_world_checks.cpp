@@ -95,7 +95,7 @@ void EngineWorld::comeToRest() {
 
 bool EngineWorld::atRest() {
   const auto stats = fakes.queue.stats(soon());
-  const auto journal = fakes.qualifier.readJournal("", 1, soon());
+  const auto journal = fakes.qualifier.readJournal({}, 1, soon());
   const auto owed = fakes.store.unreleased(1, soon());
   const Readiness readiness = engine_->readiness();
   const std::size_t warnings = carrying_ == Carrying::Journal ? 0 : 1;  // that there is no journal

@@ -120,7 +120,7 @@ TEST(Fakes, AnAdmittedOrderTravelsThroughTheJournalIntoTheStore) {
   const Settlement done{batch[0].token, SettleKind::Done, milliseconds(0), true, {}};
   EXPECT_EQ(fakes.queue.settle(0, {&done, 1}, soon()).value()[0], SettleOutcome::Settled);
   EXPECT_EQ(fakes.queue.settle(0, {&done, 1}, soon()).value()[0], SettleOutcome::Stale);
-  EXPECT_EQ(fakes.qualifier.readJournal("", 10, soon()).value().size(), 0U);
+  EXPECT_EQ(fakes.qualifier.readJournal({}, 10, soon()).value().size(), 0U);
   EXPECT_EQ(fakes.brokenLaws(), "");
 }
 
@@ -165,10 +165,10 @@ TEST(Fakes, AReservingQueueTakesOnlyWhatWasReserved) {
   options.traits = {.reserves = true};
   options.capacity = 2;
   Fakes fakes(options);
-  const Admission admission{OrderId(1), UserId(1), VoucherId(1), 1, fakes.clock.now()};
-  EXPECT_EQ(fakes.queue.publish({&admission, 1}, soon()).error().code, ErrorCode::Internal);
+  const QueueMessage message{{OrderId(1), UserId(1), VoucherId(1), 1, fakes.clock.now()}, {}};
+  EXPECT_EQ(fakes.queue.publish({&message, 1}, soon()).error().code, ErrorCode::Internal);
   EXPECT_EQ(fakes.queue.reserve(5).value(), 2U);
-  EXPECT_TRUE(fakes.queue.publish({&admission, 1}, soon()));
+  EXPECT_TRUE(fakes.queue.publish({&message, 1}, soon()));
   fakes.queue.unreserve(1);
   EXPECT_EQ(fakes.queue.reserve(5).value(), 1U);
 }

@@ -46,7 +46,7 @@ class FulfilmentTest : public ::testing::Test {
     const QueueStats stats = queueStats();
     EXPECT_EQ(stats.ready + stats.inFlight + stats.deadLetters, 0);
     EXPECT_EQ(fulfilment_->inHand(), 0U);
-    EXPECT_TRUE(fakes_.qualifier.readJournal("", 10, soon()).value().empty());
+    EXPECT_TRUE(fakes_.qualifier.readJournal({}, 10, soon()).value().empty());
     EXPECT_EQ(snapshot().held, live);
     EXPECT_TRUE(fakes_.store.unreleased(10, soon()).value().empty());
   }

@@ -545,8 +545,8 @@ TEST(DeadLetter, DropOfOneWhoseIdBelongsToAnotherOrderLeavesThatOrderAlone) {
 
 TEST(DeadLetter, OfAnUnknownVoucherIsKeptWithTheReason) {
   Sale sale(FakeQueueOptions{});
-  const Admission admission{OrderId(5), kAnn, VoucherId(99), 1, sale.fakes.clock.now()};
-  ASSERT_TRUE(sale.fakes.queue.publish({&admission, 1}, soon()).ok());
+  const QueueMessage message{{OrderId(5), kAnn, VoucherId(99), 1, sale.fakes.clock.now()}, {}};
+  ASSERT_TRUE(sale.fakes.queue.publish({&message, 1}, soon()).ok());
   test::deadLetterOne(sale.parts());
   DeadLetters dead(sale.parts());
   const Status kept = dead.drop(dead.list("", 1, soon()).value().at(0).id, soon());

@@ -83,11 +83,11 @@ TEST(InprocQueue, PlacesAreReservedGivenBackAndUsedOnce) {
   EXPECT_EQ(queue.reserve(7).value(), 7U);
   EXPECT_EQ(queue.reserve(7).value(), 3U);
   EXPECT_EQ(queue.reserve(1).value(), 0U);
-  ASSERT_TRUE(queue.publish(admissionsOf(1, 6), kNow).ok());
+  ASSERT_TRUE(queue.publish(messagesOf(admissionsOf(1, 6)), kNow).ok());
   queue.unreserve(4);
   EXPECT_EQ(queue.reserve(10).value(), 4U);
   queue.unreserve(4);
-  EXPECT_EQ(queue.publish(admissionsOf(7, 1), kNow).error().code, ErrorCode::Overloaded)
+  EXPECT_EQ(queue.publish(messagesOf(admissionsOf(7, 1)), kNow).error().code, ErrorCode::Overloaded)
       << "no place was reserved";
   // Handed out is not gone: the place comes back when the message is settled.
   const auto held = queue.receive(0, 6, kNow);
@@ -103,7 +103,7 @@ TEST(InprocQueue, DelaysFollowTheClockItWasGiven) {
   inproc::InprocQueue queue({.capacity = 10, .deadMax = 1}, noLog(), clock);
   ASSERT_TRUE(queue.start(kNow).ok());
   ASSERT_EQ(queue.reserve(1).value(), 1U);
-  ASSERT_TRUE(queue.publish(admissionsOf(1, 1), kNow).ok());
+  ASSERT_TRUE(queue.publish(messagesOf(admissionsOf(1, 1)), kNow).ok());
   auto later = settlementsOf(queue.receive(0, 1, kNow).value(), SettleKind::RetryLater);
   later.at(0).delay = milliseconds(60000);
   ASSERT_TRUE(queue.settle(0, later, kNow).ok());
@@ -118,7 +118,7 @@ TEST(InprocQueue, AnotherSlotsMessageIsNotOurs) {
   inproc::InprocQueue queue({.capacity = 10, .deadMax = 1}, noLog(), systemClock());
   ASSERT_TRUE(queue.start(kNow).ok());
   ASSERT_EQ(queue.reserve(1).value(), 1U);
-  ASSERT_TRUE(queue.publish(admissionsOf(1, 1), kNow).ok());
+  ASSERT_TRUE(queue.publish(messagesOf(admissionsOf(1, 1)), kNow).ok());
   const auto held = queue.receive(1, 1, kNow);
   EXPECT_EQ(queue.settle(0, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Stale);
   EXPECT_EQ(queue.settle(1, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Settled);

@@ -20,6 +20,19 @@ TEST(Ids, ReadOnlyPlainDecimalNumbers) {
   }
 }
 
+TEST(Ids, OfTheJournalReadOnlyWhatRedisWrites) {
+  const JournalId last{18446744073709551615U, 18446744073709551615U};
+  EXPECT_EQ(parseJournalId("18446744073709551615-18446744073709551615"), last);
+  EXPECT_EQ(parseJournalId(last.text()), last);
+  EXPECT_EQ(parseJournalId("0-0"), JournalId());
+  EXPECT_FALSE(JournalId().valid());
+  EXPECT_LT((JournalId{1, 9}), (JournalId{2, 0}));
+  for (const char* wrong :
+       {"", "1", "1-", "-1", "1-2-3", " 1-2", "1-2 ", "1--2", "+1-2", "18446744073709551616-0"}) {
+    EXPECT_EQ(parseJournalId(wrong), std::nullopt) << wrong;
+  }
+}
+
 TEST(AdmissionEntry, SurvivesARoundTrip) {
   const Admission admission{OrderId(9223372036854775807), UserId(2), VoucherId(3), 1000,
                             fromMillis(1767225600123)};

@@ -1,4 +1,4 @@
-// The three numbers that name things. Distinct types, so that a user never stands where an order is meant.
+// What names things. Distinct types, so that a user never stands where an order is meant.
 #pragma once
 
 #include <compare>
@@ -29,6 +29,19 @@ class Id {
 using OrderId = Id<struct OrderTag>;
 using UserId = Id<struct UserTag>;
 using VoucherId = Id<struct VoucherTag>;
+
+// Where the journal has an admission: the id of an entry of its Redis stream, "<milliseconds>-<number>". 0-0 means
+// "none"; Redis never issues it.
+struct JournalId {
+  std::uint64_t ms = 0;
+  std::uint64_t sequence = 0;
+  [[nodiscard]] constexpr bool valid() const noexcept { return ms > 0 || sequence > 0; }
+  [[nodiscard]] std::string text() const { return std::to_string(ms) + "-" + std::to_string(sequence); }
+  friend constexpr auto operator<=>(const JournalId&, const JournalId&) = default;
+};
+
+// Reads exactly the form of JournalId::text().
+[[nodiscard]] std::optional<JournalId> parseJournalId(std::string_view text) noexcept;
 
 // Reads exactly the decimal digits of 1 .. 2^63-1: no sign, no blank, no leading zero, nothing behind.
 [[nodiscard]] std::optional<std::int64_t> parsePositive(std::string_view text) noexcept;

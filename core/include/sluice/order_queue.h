@@ -58,9 +58,19 @@ struct DeliveryToken {
   friend bool operator==(const DeliveryToken&, const DeliveryToken&) = default;
 };
 
+// What is published. `journal`: its entry, none where there is no journal; the queue keeps it with the admission
+// through retries, dead letters and replay, so that who settles the message can settle the entry.
+struct QueueMessage {
+  Admission admission;
+  JournalId journal;
+  friend bool operator==(const QueueMessage&, const QueueMessage&) = default;
+};
+
+// `journal` as it was published; none where the queue reads the journal itself, and settles the entry itself.
 struct Delivery {
   DeliveryToken token;
   Admission admission;
+  JournalId journal;
   std::uint32_t deliveries = 1;
   std::uint32_t failures = 0;
 };
@@ -88,6 +98,7 @@ enum class SettleOutcome : std::uint8_t {
 struct DeadLetter {
   std::string id;                      // names it in this queue's list; ids sort by time
   std::optional<Admission> admission;  // none where the bytes do not decode
+  JournalId journal;                   // as it was published
   std::string bytes;                   // as they were queued, at most limits::kDeadBytesMax
   std::string reason;
   std::uint32_t deliveries = 0;
@@ -124,7 +135,7 @@ class OrderQueue {
 
   // Appends in order; all or none unless OutcomeUnknown. With the trait `reserves` the places were reserved
   // before, an error leaves them reserved, and the outcome is never unknown.
-  [[nodiscard]] virtual Status publish(std::span<const Admission> admissions, Deadline deadline) = 0;
+  [[nodiscard]] virtual Status publish(std::span<const QueueMessage> messages, Deadline deadline) = 0;
 
   // Waits until something is there or the deadline passes; returns at most `max` (1 .. kReceiveBatchMax).
   [[nodiscard]] virtual Result<std::vector<Delivery>> receive(std::size_t slot, std::size_t max,

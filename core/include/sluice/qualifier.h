@@ -93,7 +93,7 @@ struct VoucherLoad {
 };
 
 struct JournalEntry {
-  std::string id;               // "<ms>-<n>" as Redis gave it
+  JournalId id;
   Result<Admission> admission;  // Corrupt where the entry does not decode
 };
 
@@ -173,11 +173,11 @@ class Qualifier {
   [[nodiscard]] virtual Status addEligible(VoucherId voucher, std::span<const UserId> users,
                                            Deadline deadline) = 0;
 
-  // Entries after `afterId` ("" from the start), oldest first, at most `max`.
-  [[nodiscard]] virtual Result<std::vector<JournalEntry>> readJournal(const std::string& afterId,
-                                                                      std::size_t max, Deadline deadline) = 0;
+  // Entries after `after` (none: from the start), oldest first, at most `max`.
+  [[nodiscard]] virtual Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
+                                                                      Deadline deadline) = 0;
   // Deletes entries that another queue has taken over for good. Answers how many existed.
-  [[nodiscard]] virtual Result<std::size_t> settleJournal(std::span<const std::string> ids,
+  [[nodiscard]] virtual Result<std::size_t> settleJournal(std::span<const JournalId> ids,
                                                           Deadline deadline) = 0;
 
   [[nodiscard]] virtual QualifierStats stats() const noexcept = 0;

@@ -100,13 +100,13 @@ Status Asking::decide(VoucherId voucher, const Batch& batch, std::size_t asked, 
 
 std::size_t Asking::publish(VoucherId voucher, Batch& batch, std::size_t asked, UtcTime now,
                             Deadline deadline) {
-  std::vector<Admission> admissions;
+  std::vector<QueueMessage> admissions;
   std::size_t fresh = 0;
   for (std::size_t k = 0; k < asked; ++k) {
     // The repeated ones as well: the first publish may be what failed. A message that comes twice is harmless.
     if (batch.answers[k].verdict != Verdict::Admitted) continue;
     const QualifyRequest& request = batch.requests[k];
-    admissions.push_back({batch.answers[k].order, request.user, voucher, request.quantity, now});
+    admissions.push_back({{batch.answers[k].order, request.user, voucher, request.quantity, now}, {}});
     if (isFresh(batch, k)) ++fresh;
   }
   const bool reserves = parts_.queue.traits().reserves;
@@ -126,7 +126,7 @@ std::size_t Asking::publish(VoucherId voucher, Batch& batch, std::size_t asked, 
 }
 
 // An unknown outcome is settled by publishing once more; the error is the first one.
-Status Asking::publishSurely(std::span<const Admission> admissions, Deadline deadline) {
+Status Asking::publishSurely(std::span<const QueueMessage> admissions, Deadline deadline) {
   Status published = parts_.queue.publish(admissions, deadline);
   const bool unknown = !published && errorTraits(published.error().code).mayHaveHappened;
   return unknown && parts_.queue.publish(admissions, deadline) ? Status() : published;

@@ -41,7 +41,7 @@ class Asking {
   Status decide(VoucherId voucher, const Batch& batch, std::size_t asked, UtcTime now,
                 std::span<Decision> decisions, Deadline deadline);
   std::size_t publish(VoucherId voucher, Batch& batch, std::size_t asked, UtcTime now, Deadline deadline);
-  Status publishSurely(std::span<const Admission> admissions, Deadline deadline);
+  Status publishSurely(std::span<const QueueMessage> admissions, Deadline deadline);
   void takeBack(VoucherId voucher, Batch& batch, std::size_t asked, Verdict verdict, Deadline deadline);
   Status takeBackPage(std::span<const Owed> page, Deadline deadline);
   std::vector<Owed> takePage();

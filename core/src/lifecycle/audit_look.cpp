@@ -173,7 +173,7 @@ Status addWithoutRow(Waiting& waiting, Parts parts, std::span<const Admission> p
 }
 
 Status readJournal(Waiting& waiting, Parts parts, Deadline deadline) {
-  std::string after;
+  JournalId after;
   while (true) {
     if (deadline.passed()) return outOfTime(kDoing);
     const auto page = parts.qualifier.readJournal(after, limits::kPageMax, deadline);

@@ -12,16 +12,15 @@
 
 namespace sluice {
 
-// See Qualifier::readJournal; at most limits::kPageMax entries. InvalidArgument where `afterId` is no entry
-// id.
+// See Qualifier::readJournal; at most limits::kPageMax entries.
 [[nodiscard]] Result<std::vector<JournalEntry>> readJournalPage(RedisConnection& connection,
                                                                 const std::string& journalKey,
-                                                                const std::string& afterId, std::size_t max,
+                                                                JournalId after, std::size_t max,
                                                                 Deadline deadline);
 
 // See Qualifier::settleJournal.
 [[nodiscard]] Result<std::size_t> deleteEntries(RedisConnection& connection, const std::string& journalKey,
-                                                std::span<const std::string> ids, Deadline deadline);
+                                                std::span<const JournalId> ids, Deadline deadline);
 
 // Whether any entry admits an order of the voucher. Pages through the whole journal.
 [[nodiscard]] Result<bool> journalNames(RedisConnection& connection, const std::string& journalKey,

@@ -41,9 +41,8 @@ class LuaQualifier final : public Qualifier {
   Result<std::vector<Hold>> holdsOf(VoucherId voucher, UserId user, Deadline deadline) override;
   Result<std::vector<Hold>> scanHolds(VoucherId voucher, std::string& cursor, Deadline deadline) override;
   Status addEligible(VoucherId voucher, std::span<const UserId> users, Deadline deadline) override;
-  Result<std::vector<JournalEntry>> readJournal(const std::string& afterId, std::size_t max,
-                                                Deadline deadline) override;
-  Result<std::size_t> settleJournal(std::span<const std::string> ids, Deadline deadline) override;
+  Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max, Deadline deadline) override;
+  Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
   QualifierStats stats() const noexcept override;
 
  private:

@@ -261,15 +261,15 @@ Status LuaQualifier::addEligible(VoucherId voucher, std::span<const UserId> user
   return {};
 }
 
-Result<std::vector<JournalEntry>> LuaQualifier::readJournal(const std::string& afterId, std::size_t max,
+Result<std::vector<JournalEntry>> LuaQualifier::readJournal(JournalId after, std::size_t max,
                                                             Deadline deadline) {
   const std::string key = keys_.journal();
   return reading(deadline, [&](RedisConnection& connection) {
-    return readJournalPage(connection, key, afterId, max, deadline);
+    return readJournalPage(connection, key, after, max, deadline);
   });
 }
 
-Result<std::size_t> LuaQualifier::settleJournal(std::span<const std::string> ids, Deadline deadline) {
+Result<std::size_t> LuaQualifier::settleJournal(std::span<const JournalId> ids, Deadline deadline) {
   const std::string key = keys_.journal();
   return onConnection(
       deadline, [&](RedisConnection& connection) { return deleteEntries(connection, key, ids, deadline); });
