@@ -122,6 +122,7 @@ constexpr ContractCase kQualifier[] = {
     {"V20", "all keys of a voucher end at one instant"},
     {"V21", "a server that cannot keep the promise is refused by name"},
     {"V22", "after close every call answers Stopped; deadlines bound every call"},
+    {"V23", "of several who ask for the forwarder's lease one has it, until it ends or is given up"},
 };
 
 constexpr ContractCase kTogether[] = {

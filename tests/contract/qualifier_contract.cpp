@@ -126,6 +126,17 @@ std::vector<Admission> QualifierAsking::journal() {
   }
 }
 
+Lead QualifierAsking::lead(const std::string& owner, milliseconds lease) {
+  const auto answer = asked().lead(owner, lease, soon());
+  EXPECT_TRUE(answer) << answer.error().text;
+  return answer ? answer.value() : Lead();
+}
+
+void QualifierAsking::resign(const std::string& owner) {
+  const Status done = asked().resign(owner, soon());
+  EXPECT_TRUE(done) << done.error().text;
+}
+
 void QualifierAsking::expectConserved() {
   const VoucherSnapshot seen = snapshot();
   EXPECT_TRUE(seen.conserved()) << seen.stock << " + " << seen.held << " of " << seen.allocated;
@@ -201,6 +212,8 @@ std::vector<std::pair<std::string, ErrorCode>> refusalsOfEveryCall(Qualifier& qu
   note("addEligible", qualifier.addEligible(voucher.id, users, by()));
   note("readJournal", qualifier.readJournal({}, 10, by()));
   note("settleJournal", qualifier.settleJournal(entries, by()));
+  note("lead", qualifier.lead("somebody", milliseconds(1000), by()));
+  note("resign", qualifier.resign("somebody", by()));
   note("start", qualifier.start(by()));
   return codes;
 }

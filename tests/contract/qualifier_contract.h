@@ -62,6 +62,8 @@ class QualifierAsking {
   VoucherSnapshot snapshot();
   std::vector<Hold> holdsOf(std::int64_t user);
   std::vector<Admission> journal();
+  Lead lead(const std::string& owner, milliseconds lease = std::chrono::hours(1));
+  void resign(const std::string& owner);
   // Counters add up, and they are those of the holds.
   void expectConserved();
 };

@@ -19,17 +19,6 @@ std::optional<std::string> faultOfVoucher(const Voucher& voucher) {
 
 }  // namespace
 
-template <typename Work>
-auto FakeQualifier::call(std::string_view name, Deadline deadline, Work work) -> decltype(work()) {
-  return faults.run(name, [&]() -> decltype(work()) {
-    const std::lock_guard lock(mutex_);
-    if (stopped_) return Error{ErrorCode::Stopped, "qualifier is stopped"};
-    if (!started_) return Error{ErrorCode::Unavailable, "qualifier is not started"};
-    if (deadline.passed()) return Error{ErrorCode::Unavailable, "the deadline has passed"};
-    return work();
-  });
-}
-
 Status FakeQualifier::start(Deadline deadline) {
   return faults.run("start", [&]() -> Status {
     const std::lock_guard lock(mutex_);
@@ -379,6 +368,7 @@ void FakeQualifier::flushAll() {
   const std::lock_guard lock(mutex_);
   sales_.clear();
   journal_.clear();
+  leader_.clear();
   ++journalEpoch_;
 }
 

@@ -22,11 +22,10 @@ void startAll(Fakes& fakes) {
 
 }  // namespace
 
-Fakes::Fakes(bool start) : queue(clock, journalQueue(qualifier)) {
-  if (start) startAll(*this);
-}
+Fakes::Fakes(bool start) : Fakes(journalQueue(qualifier), start) {}
 
 Fakes::Fakes(FakeQueueOptions options, bool start) : queue(clock, options) {
+  qualifier.useClock(clock);
   if (start) startAll(*this);
 }
 

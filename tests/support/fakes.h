@@ -54,9 +54,12 @@ class FakeQualifier final : public Qualifier {
   [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
                                                               Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
+  [[nodiscard]] Result<Lead> lead(const std::string& owner, milliseconds lease, Deadline deadline) override;
+  [[nodiscard]] Status resign(const std::string& owner, Deadline deadline) override;
   [[nodiscard]] QualifierStats stats() const noexcept override;
 
   // What tests do behind its back.
+  void useClock(const Clock& clock);  // for leases; else the machine's
   void setJournal(bool on, std::size_t max = 1000000);
   void setDurability(Durability level);
   void setClockSkew(milliseconds skew);
@@ -100,7 +103,15 @@ class FakeQualifier final : public Qualifier {
   void append(const Admission& admission);
   [[nodiscard]] VoucherSnapshot snapshotOf(VoucherId voucher) const;
   template <typename Work>
-  auto call(std::string_view name, Deadline deadline, Work work) -> decltype(work());
+  auto call(std::string_view name, Deadline deadline, Work work) -> decltype(work()) {
+    return faults.run(name, [&]() -> decltype(work()) {
+      const std::lock_guard lock(mutex_);
+      if (stopped_) return Error{ErrorCode::Stopped, "qualifier is stopped"};
+      if (!started_) return Error{ErrorCode::Unavailable, "qualifier is not started"};
+      if (deadline.passed()) return Error{ErrorCode::Unavailable, "the deadline has passed"};
+      return work();
+    });
+  }
 
   mutable std::mutex mutex_;
   bool started_ = false;
@@ -117,6 +128,9 @@ class FakeQualifier final : public Qualifier {
   std::uint64_t journalEpoch_ = 1;
   std::uint64_t releases_ = 0;
   std::set<OrderId> admitted_;
+  const Clock* clock_ = &systemClock();
+  std::string leader_;  // the forwarder's lease
+  SteadyTime leaderUntil_{};
   QualifierStats stats_;
 };
 

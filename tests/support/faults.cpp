@@ -16,7 +16,7 @@ constexpr CallName kQualifierCalls[] = {
     {"decide", Changes},  {"release", Changes},     {"takeBack", Changes},  {"restore", Changes},
     {"load", Changes},    {"sync", Changes},        {"snapshot", Reads},    {"holdsOf", Reads},
     {"scanHolds", Reads}, {"addEligible", Changes}, {"readJournal", Reads}, {"settleJournal", Changes},
-    {"stats", CannotFail}};
+    {"lead", Changes},    {"resign", Changes},      {"stats", CannotFail}};
 
 // reserve: local, so its answer cannot be lost.
 constexpr CallName kQueueCalls[] = {{"traits", CannotFail},

@@ -74,6 +74,14 @@ Result<std::size_t> FaultyQualifier::settleJournal(std::span<const JournalId> id
   return faults.run("settleJournal", [&] { return real_.settleJournal(ids, deadline); });
 }
 
+Result<Lead> FaultyQualifier::lead(const std::string& owner, milliseconds lease, Deadline deadline) {
+  return faults.run("lead", [&] { return real_.lead(owner, lease, deadline); });
+}
+
+Status FaultyQualifier::resign(const std::string& owner, Deadline deadline) {
+  return faults.run("resign", [&] { return real_.resign(owner, deadline); });
+}
+
 QualifierStats FaultyQualifier::stats() const noexcept { return real_.stats(); }
 
 }  // namespace sluice::test

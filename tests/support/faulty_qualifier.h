@@ -36,6 +36,8 @@ class FaultyQualifier final : public Qualifier {
   [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
                                                               Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
+  [[nodiscard]] Result<Lead> lead(const std::string& owner, milliseconds lease, Deadline deadline) override;
+  [[nodiscard]] Status resign(const std::string& owner, Deadline deadline) override;
   [[nodiscard]] QualifierStats stats() const noexcept override;
 
  private:

@@ -15,6 +15,8 @@ namespace {
 // What the engine has no reason to call.
 const std::map<std::string, std::string> kNotCalled = {
     {"qualifier.settleJournal", "for a forwarder, which this engine does not have"},
+    {"qualifier.lead", "for a forwarder, which this engine does not have"},
+    {"qualifier.resign", "for a forwarder, which this engine does not have"},
     {"store.durability", "for the report of a start, outside the engine"}};
 
 struct TestedCall {

@@ -42,6 +42,9 @@ inline constexpr std::size_t kReceiveBatchMax = 500;
 // along.
 inline constexpr std::uint32_t kIsolateFromDelivery = 3;
 
+// The name of a process in the forwarder's lease: host, port and a number.
+inline constexpr std::size_t kOwnerBytesMax = 320;
+
 // Rows, holds, dead letters in one page of any listing; bounds memory and the time of one Redis or database
 // call.
 inline constexpr std::size_t kPageMax = 1000;

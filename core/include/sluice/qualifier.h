@@ -97,6 +97,13 @@ struct JournalEntry {
   Result<Admission> admission;  // Corrupt where the entry does not decode
 };
 
+// Who moves the journal into a queue that does not read it: the forwarder, one at a time among all processes.
+struct Lead {
+  bool ours = false;   // the lease is the asker's
+  bool taken = false;  // by this very call: nobody had it, or the server has lost it
+  std::string owner;   // who has it
+};
+
 // L0 memory only, L1 append-only file synced every second, L2 synced before the answer.
 enum class Durability : std::uint8_t { L0 = 0, L1 = 1, L2 = 2 };
 [[nodiscard]] std::string_view durabilityName(Durability level) noexcept;  // "L0", ...
@@ -179,6 +186,15 @@ class Qualifier {
   // Deletes entries that another queue has taken over for good. Answers how many existed.
   [[nodiscard]] virtual Result<std::size_t> settleJournal(std::span<const JournalId> ids,
                                                           Deadline deadline) = 0;
+
+  // Takes the lease of the forwarder where nobody has it, renews it where it is the owner's, and leaves that of
+  // another alone. It ends where it was not renewed for `lease` (1 ms or more), by the server's clock, and
+  // with the data of a server that loses them. Works when the server's memory is full. `owner`: 1 to
+  // limits::kOwnerBytesMax bytes that no other process uses. After OutcomeUnknown ask again.
+  [[nodiscard]] virtual Result<Lead> lead(const std::string& owner, milliseconds lease,
+                                          Deadline deadline) = 0;
+  // Gives the lease up where it is the owner's, so that the next one need not wait for its end. May be repeated.
+  [[nodiscard]] virtual Status resign(const std::string& owner, Deadline deadline) = 0;
 
   [[nodiscard]] virtual QualifierStats stats() const noexcept = 0;
 };

@@ -1,6 +1,8 @@
 // XRANGE and XDEL. The exclusive range "(id" exists only since Redis 6.2, so the next id is computed here.
 #include "qualify/journal.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -52,10 +54,11 @@ Result<std::size_t> deleteEntries(RedisConnection& connection, const std::string
   std::size_t existed = 0;
   while (!ids.empty()) {
     const auto page = ids.first(std::min(ids.size(), limits::kPageMax));
+    std::vector<std::string> texts;
+    std::transform(page.begin(), page.end(), std::back_inserter(texts),
+                   [](JournalId id) { return id.text(); });
     RedisArgs words = {"XDEL", journalKey};
-    for (const JournalId id : page) {
-      words.push_back(id.text());
-    }
+    words.insert(words.end(), texts.begin(), texts.end());
     const auto reply = connection.call(words, deadline);
     if (!reply) return reply.error().during("settle journal entries");
     existed += static_cast<std::size_t>(reply.value().value().integer());

@@ -43,6 +43,8 @@ class LuaQualifier final : public Qualifier {
   Status addEligible(VoucherId voucher, std::span<const UserId> users, Deadline deadline) override;
   Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max, Deadline deadline) override;
   Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
+  Result<Lead> lead(const std::string& owner, milliseconds lease, Deadline deadline) override;
+  Status resign(const std::string& owner, Deadline deadline) override;
   QualifierStats stats() const noexcept override;
 
  private:

@@ -42,6 +42,9 @@ Scripts::Scripts()
       sync(script("sync")),
       eligible(script("eligible")),
       forgetKeys(script("forget_keys")),
-      snapshot(script("snapshot")) {}
+      snapshot(script("snapshot")),
+      lead(script("lead")),
+      resign(script("resign")),
+      setAside(script("set_aside")) {}
 
 }  // namespace sluice

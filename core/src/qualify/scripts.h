@@ -20,9 +20,13 @@ struct Scripts {
   RedisScript eligible;
   RedisScript forgetKeys;
   RedisScript snapshot;
+  RedisScript lead;
+  RedisScript resign;
+  RedisScript setAside;
 
-  [[nodiscard]] std::array<const RedisScript*, 9> all() const {
-    return {&qualify, &release, &restore, &loadHolds, &load, &sync, &eligible, &forgetKeys, &snapshot};
+  [[nodiscard]] std::array<const RedisScript*, 12> all() const {
+    return {&qualify,  &release,    &restore,  &loadHolds, &load,   &sync,
+            &eligible, &forgetKeys, &snapshot, &lead,      &resign, &setAside};
   }
 };
 
