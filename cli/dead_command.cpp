@@ -6,6 +6,7 @@
 #include "sluice/printable.h"
 
 #include "cli/command.h"
+#include "cli/dead_given.h"
 #include "cli/json_list.h"
 #include "cli/text.h"
 #include "server/utc_text.h"
@@ -13,13 +14,7 @@
 namespace sluice::cli {
 namespace {
 
-struct Given {
-  std::string id;
-  std::string after;
-  std::size_t max = 100;
-  bool json = false;
-};
-
+using Given = DeadGiven;
 using Work = int (*)(DeadLetters& letters, const Given& given, Deadline deadline);
 
 int withLetters(const GlobalOptions& globals, const Given& given, Work work) {
@@ -39,25 +34,32 @@ int withLetters(const GlobalOptions& globals, const Given& given, Work work) {
 }
 
 int list(DeadLetters& letters, const Given& given, Deadline deadline) {
-  const Result<std::vector<DeadLetter>> page = letters.list(given.after, given.max, deadline);
+  const Result<DeadFilter> filter = given.filter();
+  if (!filter) {
+    return complain(filter.error());
+  }
+  const Result<DeadPage> page =
+      letters.find(filter.value(), given.after, given.max.value_or(kDeadPage), deadline);
   if (!page) {
     return complain(page.error());
   }
   if (given.json) {
-    printJsonList(page.value(), server::deadLetterJson);
+    printJsonList(page.value().letters, server::deadLetterJson);
     return ExitFine;
   }
 
   Table table({"LETTER", "ORDER", "VOUCHER", "SINCE", "DELIVERIES", "FAILURES", "REASON"});
-  for (const DeadLetter& letter : page.value()) {
+  for (const DeadLetter& letter : page.value().letters) {
     table.add({letter.id, letter.admission ? letter.admission->order.text() : "-",
                letter.admission ? letter.admission->voucher.text() : "-", server::utcText(letter.deadAt),
                std::to_string(letter.deliveries), std::to_string(letter.failures),
                printable(letter.reason, 80)});
   }
-  std::fputs(table.empty() ? "There are no dead letters.\n" : table.text().c_str(), stdout);
-  if (page.value().size() == given.max) {
-    std::printf("There may be more: --after %s\n", page.value().back().id.c_str());
+  const char* none =
+      filter.value().isEmpty() ? "There are no dead letters.\n" : "No dead letter is as you say.\n";
+  std::fputs(table.empty() ? none : table.text().c_str(), stdout);
+  if (!page.value().next.empty()) {
+    std::printf("There may be more: --after %s\n", page.value().next.c_str());
   }
   return ExitFine;
 }
@@ -82,26 +84,36 @@ int show(DeadLetters& letters, const Given& given, Deadline deadline) {
                 admission.order.text().c_str(), admission.voucher.text().c_str(),
                 admission.user.text().c_str(), admission.quantity,
                 server::utcText(admission.admittedAt).c_str());
-  } else {
-    std::printf("bytes       %s\n", printable(found.bytes, 1000).c_str());
   }
+  std::printf("bytes       %s\n", printable(found.bytes, 1000).c_str());
   return ExitFine;
+}
+
+int one(DeadLetters& letters, const Given& given, DeadDeed deed, Deadline deadline) {
+  if (given.saysWhich()) {
+    return complain("name one letter, or say which ones with options, not both", ExitUsage);
+  }
+  const bool replay = deed == DeadDeed::Replay;
+  if (const Status done = replay ? letters.replay(given.id, deadline) : letters.drop(given.id, deadline);
+      !done) {
+    return complain(done.error());
+  }
+  std::printf(replay ? "Letter %s is back in the queue.\n"
+                     : "Letter %s is dropped: its order is cancelled, its stock is free again.\n",
+              given.id.c_str());
+  return ExitFine;
+}
+
+int deed(DeadLetters& letters, const Given& given, DeadDeed deed, Deadline deadline) {
+  return given.id.empty() ? sweepDead(letters, given, deed) : one(letters, given, deed, deadline);
 }
 
 int replay(DeadLetters& letters, const Given& given, Deadline deadline) {
-  if (const Status done = letters.replay(given.id, deadline); !done) {
-    return complain(done.error());
-  }
-  std::printf("Letter %s is back in the queue.\n", given.id.c_str());
-  return ExitFine;
+  return deed(letters, given, DeadDeed::Replay, deadline);
 }
 
 int drop(DeadLetters& letters, const Given& given, Deadline deadline) {
-  if (const Status done = letters.drop(given.id, deadline); !done) {
-    return complain(done.error());
-  }
-  std::printf("Letter %s is dropped: its order is cancelled, its stock is free again.\n", given.id.c_str());
-  return ExitFine;
+  return deed(letters, given, DeadDeed::Drop, deadline);
 }
 
 void run(CLI::App* app, Invocation& invocation, const std::shared_ptr<Given>& given, Work work) {
@@ -110,26 +122,35 @@ void run(CLI::App* app, Invocation& invocation, const std::shared_ptr<Given>& gi
   });
 }
 
-void addOne(CLI::App* parent, Invocation& invocation, const char* name, const char* what, Work work) {
-  CLI::App* app = parent->add_subcommand(name, what);
+void addShow(CLI::App* parent, Invocation& invocation) {
+  CLI::App* app = parent->add_subcommand("show", "One dead letter, whole");
   auto given = std::make_shared<Given>();
   app->add_option("letter", given->id, "Dead letter, as sluice dead list names it")->required();
-  if (work == show) {
-    app->add_flag("--json", given->json, "Print it as JSON");
-  }
-  app->footer("Example: sluice dead " + std::string(name) + " 1767225600000-0");
-  run(app, invocation, given, work);
+  app->add_flag("--json", given->json, "Print it as JSON");
+  app->footer("Example: sluice dead show 1767225600000-0");
+  run(app, invocation, given, show);
 }
 
 void addList(CLI::App* parent, Invocation& invocation) {
   CLI::App* app = parent->add_subcommand("list", "Dead letters, oldest first");
   auto given = std::make_shared<Given>();
-  app->add_option("--after", given->after, "Only letters after this one");
-  app->add_option("--max", given->max, "At most so many (default 100)")
-      ->check(CLI::Range(std::size_t{1}, limits::kPageMax));
+  addDeadFilter(*app, *given);
   app->add_flag("--json", given->json, "Print a JSON list");
-  app->footer("Example: sluice dead list --max 20");
+  app->footer("Example: sluice dead list --voucher 7 --since -1h --max 20");
   run(app, invocation, given, list);
+}
+
+// One letter by its id, or all that the conditions mean.
+void addDeed(CLI::App* parent, Invocation& invocation, const char* name, const char* what, Work work) {
+  CLI::App* app = parent->add_subcommand(name, what);
+  auto given = std::make_shared<Given>();
+  app->add_option("letter", given->id,
+                  "Dead letter, as sluice dead list names it; or say which with options");
+  addDeadFilter(*app, *given);
+  addDeadConsent(*app, *given);
+  app->footer("Examples: sluice dead " + std::string(name) + " 1767225600000-0\n          sluice dead " +
+              name + " --voucher 7 --since -1h --dry-run");
+  run(app, invocation, given, work);
 }
 
 }  // namespace
@@ -139,9 +160,10 @@ void addDead(CLI::App& app, Invocation& invocation) {
   dead->require_subcommand(1);
   dead->footer("Example: sluice dead list");
   addList(dead, invocation);
-  addOne(dead, invocation, "show", "One dead letter, whole", show);
-  addOne(dead, invocation, "replay", "Send it through the queue once more, with its counters at 0", replay);
-  addOne(dead, invocation, "drop", "Cancel its order, give its stock back, forget the letter", drop);
+  addShow(dead, invocation);
+  addDeed(dead, invocation, "replay", "Send letters through the queue once more, with their counters at 0",
+          replay);
+  addDeed(dead, invocation, "drop", "Cancel their orders, give their stock back, forget the letters", drop);
 }
 
 }  // namespace sluice::cli

@@ -1,7 +1,6 @@
 // Operators' handlers: each reads its input, calls one operation, writes its view.
 #include "admin_handlers.h"
 
-#include <algorithm>
 #include <array>
 
 #include "json_writer.h"
@@ -15,8 +14,6 @@
 namespace sluice::server {
 
 namespace {
-
-constexpr std::size_t kDeadIdBytesMax = 128;
 
 template <typename T>
 void writeResult(Call& call, const Result<T>& result, void (*write)(JsonWriter&, const T&)) {
@@ -154,33 +151,7 @@ class AdminHandlers {
     writeResult(call, Orders(parts_).refund(order, adminDeadline()), writeOrderView);
   }
 
-  // --- dead letters, audit ---
-
-  void listDead(Call& call) {
-    Page page;
-    if (!readPage(call, page)) return;
-    writePage(call, "deadLetters",
-              DeadLetters(parts_).list(std::string(page.after), page.limit, adminDeadline()),
-              writeDeadLetter);
-  }
-
-  void showDead(Call& call) {
-    std::string id;
-    if (readDeadId(call, id))
-      writeResult(call, DeadLetters(parts_).show(id, adminDeadline()), writeDeadLetter);
-  }
-
-  void replayDead(Call& call) {
-    std::string id;
-    if (readDeadId(call, id) && readNoBody(call))
-      writeStatus(call, DeadLetters(parts_).replay(id, adminDeadline()));
-  }
-
-  void dropDead(Call& call) {
-    std::string id;
-    if (readDeadId(call, id) && readNoBody(call))
-      writeStatus(call, DeadLetters(parts_).drop(id, adminDeadline()));
-  }
+  // --- audit ---
 
   void runAudit(Call& call) {
     writeResult(call, audit(parts_, Deadline::in(limits::kAuditDeadline)), writeAudit);
@@ -210,20 +181,6 @@ class AdminHandlers {
     return sound;
   }
 
-  // Ids of dead letters are the queue's own words.
-  static bool readDeadId(Call& call, std::string& id) {
-    id = call.path.values[0];
-    const bool sound = id.size() <= kDeadIdBytesMax && std::all_of(id.begin(), id.end(), [](char c) {
-                         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                                c == '.' || c == ':' || c == '_' || c == '-';
-                       });
-    if (!sound) {
-      setProblem(call.response, 400, "BAD_ID",
-                 "The id of a dead letter is one of those that the list shows.");
-    }
-    return sound;
-  }
-
   Parts parts_;
 };
 
@@ -247,10 +204,6 @@ void addAdminRoutes(RouteList& list, Parts parts) {
   add(Method::Get, "/admin/v1/orders/{id}", &AdminHandlers::showOrder);
   add(Method::Post, "/admin/v1/orders/{id}/cancel", &AdminHandlers::cancelOrder);
   add(Method::Post, "/admin/v1/orders/{id}/refund", &AdminHandlers::refundOrder);
-  add(Method::Get, "/admin/v1/dead", &AdminHandlers::listDead);
-  add(Method::Get, "/admin/v1/dead/{id}", &AdminHandlers::showDead);
-  add(Method::Post, "/admin/v1/dead/{id}/replay", &AdminHandlers::replayDead);
-  add(Method::Post, "/admin/v1/dead/{id}/drop", &AdminHandlers::dropDead);
   add(Method::Get, "/admin/v1/audit", &AdminHandlers::runAudit);
 }
 

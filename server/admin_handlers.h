@@ -1,4 +1,4 @@
-// Handlers of operators: vouchers, refunds, dead letters, audit.
+// Handlers of operators: vouchers, refunds, audit.
 #pragma once
 
 #include "service.h"

@@ -90,6 +90,9 @@ void addQueue(Page& page, const QueueStats& queue) {
   page.gauge("sluice_queue_in_flight", "Messages delivered and not settled",
              static_cast<double>(queue.inFlight));
   page.gauge("sluice_queue_dead_letters", "Messages put aside", static_cast<double>(queue.deadLetters));
+  page.gauge("sluice_queue_dead_letters_max",
+             "Messages put aside that the queue keeps; beyond it fulfilment waits",
+             static_cast<double>(queue.deadMax));
   page.gauge("sluice_queue_oldest_age_seconds", "Age of the oldest message not settled",
              static_cast<double>(queue.oldestAge.count()) / 1e3);
   page.counter("sluice_queue_redelivered_total", "Deliveries after the first", queue.redelivered);
@@ -108,6 +111,7 @@ void addFulfilment(Page& page, const EngineStats& engine) {
   page.counter("sluice_released_total", "Holds given back", engine.released);
   page.counter("sluice_expired_total", "Orders cancelled because unpaid", engine.expired);
   page.gauge("sluice_fulfilment_paused", "1 while fulfilment waits for the store", engine.paused ? 1 : 0);
+  page.gauge("sluice_fulfilment_alarmed", "1 while it waits for an operator", engine.alarmed ? 1 : 0);
   page.histogram("sluice_store_seconds", "Time of one transaction of the store", engine.storeNanoseconds,
                  kNanoseconds);
   page.histogram("sluice_store_batch_size", "Orders in one transaction", engine.storeBatchSizes, 1);

@@ -4,6 +4,7 @@
 #include <Poco/Exception.h>
 
 #include "admin_handlers.h"
+#include "dead_handlers.h"
 #include "health_handlers.h"
 #include "order_handlers.h"
 #include "problem.h"
@@ -29,6 +30,7 @@ Service::Service(Engine& engine, Parts parts, const ServiceOptions& options,
   }
   addHealthRoutes(list, engine, *this);
   addAdminRoutes(list, parts);
+  addDeadRoutes(list, parts);
   handlers_ = std::move(list.handlers);
   router_ = std::make_unique<Router>(std::move(list.routes));
 }

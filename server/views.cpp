@@ -99,13 +99,22 @@ void writeDeadLetter(JsonWriter& json, const DeadLetter& letter) {
     const Admission& admission = *letter.admission;
     writeIdentity(json, admission.order, admission.voucher, admission.user, admission.quantity);
     json.key("admittedAt").time(admission.admittedAt);
-  } else {
-    json.member("bytes", letter.bytes);
   }
-  json.member("reason", letter.reason)
+  json.member("bytes", letter.bytes)
+      .member("reason", letter.reason)
       .member("deliveries", letter.deliveries)
       .member("failures", letter.failures);
   json.key("deadAt").time(letter.deadAt).endObject();
+}
+
+void writeDeadSweep(JsonWriter& json, const DeadSweep& sweep) {
+  json.member("matched", static_cast<std::int64_t>(sweep.matched))
+      .member("done", static_cast<std::int64_t>(sweep.done))
+      .member("failed", static_cast<std::int64_t>(sweep.failed));
+  if (sweep.failed > 0) json.member("firstFailure", sweep.firstFailure);
+  if (sweep.stopped) json.member("stopped", sweep.stopped->text);
+  json.flag("more", sweep.more);
+  if (sweep.more) json.member("next", sweep.next);
 }
 
 void writeAudit(JsonWriter& json, const AuditReport& report) {

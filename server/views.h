@@ -22,6 +22,7 @@ void writeVoucher(JsonWriter& json, const Voucher& voucher);
 // does not answer.
 void writeVoucherView(JsonWriter& json, const VoucherView& view);
 void writeDeadLetter(JsonWriter& json, const DeadLetter& letter);
+void writeDeadSweep(JsonWriter& json, const DeadSweep& sweep);  // members of an object that is open
 void writeAudit(JsonWriter& json, const AuditReport& report);
 
 template <typename T>

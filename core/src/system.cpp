@@ -56,6 +56,8 @@ class OpenSystem final : public System {
     options.payWithin = core.duration("orders.pay.within");
     options.failuresMax = static_cast<std::uint32_t>(core.integer("fulfilment.failures.max"));
     options.deliveriesMax = static_cast<std::uint32_t>(core.integer("fulfilment.deliveries.max"));
+    options.retryBase = core.duration("fulfilment.retry.base");
+    options.retryMax = core.duration("fulfilment.retry.max");
     options.leaseDuration = core.duration("process.lease");
     options.orderPace = core.duration("fulfilment.pace");
     return options;

@@ -269,6 +269,7 @@ Result<QueueStats> InprocQueue::stats(Deadline) {
   stats.ready = static_cast<std::int64_t>(fresh_.size() + again_.size());
   stats.inFlight = static_cast<std::int64_t>(held_.size());
   stats.deadLetters = static_cast<std::int64_t>(dead_.size());
+  stats.deadMax = static_cast<std::int64_t>(settings_.deadMax);
   SteadyTime oldest = clock_.steady();
   if (!fresh_.empty()) oldest = std::min(oldest, fresh_.front().enqueued);
   for (const auto& [due, message] : again_) {

@@ -185,6 +185,7 @@ Result<QueueStats> StreamQueue::stats(Deadline deadline) {
   stats.inFlight = pending - waiting;
   stats.ready = std::max<std::int64_t>(0, found[1].integer() - stats.inFlight);
   stats.deadLetters = found[4].integer();
+  stats.deadMax = shared_.settings.deadMax;
   stats.oldestAge = milliseconds(found[5].integer());
   stats.redelivered = shared_.counters.redelivered;
   stats.deadLettered = shared_.counters.deadLettered;

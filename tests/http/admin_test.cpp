@@ -1,5 +1,6 @@
 // What operators do over HTTP, and that nobody else can, on every front.
 #include "http/http_site.h"
+#include "support/sale.h"
 
 namespace sluice::test {
 namespace {
@@ -96,6 +97,42 @@ TEST_P(Admin, ListsReplaysAndDropsDeadLetters) {
   EXPECT_EQ(site.admin("GET", "/admin/v1/dead/%2e%2e").status, 400);
 }
 
+TEST_P(Admin, CountsReplaysAndDropsTheDeadLettersThatAFilterMeans) {
+  for (std::int64_t user = 1; user <= 5; ++user) {
+    ASSERT_EQ(site.order(user).status, 202);
+    deadLetterOne(site.fakes.parts());
+  }
+  site.fakes.queue.injectUndecodable("junk");
+  const std::string ofVoucher = "?voucher=" + site.voucher.id.text();
+  const HttpReply listed = site.admin("GET", "/admin/v1/dead" + ofVoucher + "&user=3");
+  EXPECT_NE(listed.body.find(R"("userId":"3")"), std::string::npos) << listed.body;
+  EXPECT_EQ(listed.body.find(R"("userId":"4")"), std::string::npos) << listed.body;
+  const HttpReply counted = site.admin("POST", "/admin/v1/dead/replay" + ofVoucher + "&dryRun=true");
+  EXPECT_EQ(jsonMember(counted.body, "matched"), "5") << counted.body;
+  const HttpReply part = site.admin("POST", "/admin/v1/dead/replay" + ofVoucher + "&limit=2");
+  EXPECT_EQ(jsonMember(part.body, "done"), "2") << part.body;
+  EXPECT_EQ(jsonMember(part.body, "more"), "true") << part.body;
+  const HttpReply rest =
+      site.admin("POST", "/admin/v1/dead/replay" + ofVoucher + "&after=" + jsonMember(part.body, "next") +
+                             "&until=" + jsonMember(part.body, "until"));
+  EXPECT_EQ(jsonMember(rest.body, "done"), "3") << rest.body;
+  EXPECT_EQ(jsonMember(rest.body, "more"), "false") << rest.body;
+  const HttpReply failed = site.admin("POST", "/admin/v1/dead/replay?undecodable=true");
+  EXPECT_EQ(jsonMember(failed.body, "failed"), "1") << failed.body;
+  EXPECT_EQ(jsonMember(site.admin("POST", "/admin/v1/dead/drop?all=true").body, "done"), "1");
+  EXPECT_EQ(site.admin("GET", "/admin/v1/dead").body, R"({"deadLetters":[]})");
+}
+
+TEST_P(Admin, RefusesToTouchManyDeadLettersWithoutSayingWhich) {
+  site.fakes.queue.injectUndecodable("junk");
+  for (const char* query : {"", "?limit=5", "?dryRun=true", "?all=yes", "?since=yesterday", "?voucher=0",
+                            "?undecodable=1", "?nonsense=1", "?all=true&limit=101"}) {
+    EXPECT_EQ(site.admin("POST", std::string("/admin/v1/dead/drop") + query).status, 400) << query;
+  }
+  EXPECT_EQ(site.admin("GET", "/admin/v1/dead?dryRun=true").status, 400);
+  EXPECT_NE(site.admin("GET", "/admin/v1/dead").body.find("junk"), std::string::npos);
+}
+
 TEST_P(Admin, RunsTheAudit) {
   ASSERT_EQ(site.order(7).status, 202);
   const HttpReply clean = site.admin("GET", "/admin/v1/audit");
@@ -123,7 +160,7 @@ TEST_P(Admin, IsForOperatorsOnly) {
     EXPECT_TRUE(wrong.headers.at("www-authenticate").starts_with("Bearer")) << path;
     EXPECT_EQ(http(site.port(), method, path + "?token=" + kOperatorToken).status, 401) << path;
   }
-  EXPECT_EQ(seen, 16u);
+  EXPECT_EQ(seen, 18u);
 }
 
 TEST_P(Admin, IsOffWithoutAToken) {

@@ -256,6 +256,53 @@ INSTANTIATE_TEST_SUITE_P(Codes, FulfilmentFails,
                                            ErrorCode::Conflict, ErrorCode::Unsupported),
                          [](const auto& code) { return std::string(errorName(code.param)); });
 
+// A hundred that always fail: each pause is drawn anew between nothing and a bound that doubles up to the cap.
+TEST_F(FulfilmentTest, PausesBetweenRetriesAreDrawnBelowABoundThatDoublesUpToTheCap) {
+  constexpr std::uint64_t kOrders = 90;
+  FulfilmentOptions options;
+  options.retryBase = std::chrono::seconds(10);
+  options.retryMax = std::chrono::seconds(20);
+  restartWith(options);
+  for (std::uint64_t user = 1; user <= kOrders; ++user) {
+    fakes_.store.poison(admit(static_cast<std::int64_t>(user)));
+  }
+  const auto redelivered = [&](milliseconds later) {
+    fakes_.clock.advance(later);
+    for (std::uint64_t k = 0; k < 2 * kOrders; ++k) {
+      step();
+    }
+    return queueStats().redelivered;
+  };
+  EXPECT_EQ(redelivered(milliseconds(0)), 0U);
+  const std::uint64_t half = redelivered(milliseconds(5'000));
+  EXPECT_GT(half, kOrders / 5) << "some come early";
+  EXPECT_LT(half, kOrders * 4 / 5) << "some come late";
+  EXPECT_GE(redelivered(milliseconds(5'000)), kOrders) << "by then each came once more";
+  redelivered(milliseconds(20'000));
+  const std::uint64_t before = redelivered(milliseconds(20'000));
+  EXPECT_GE(before, 3 * kOrders) << "none waits longer than the cap";
+}
+
+TEST_F(FulfilmentTest, FullDeadLettersAlarmAndBlockAndItGoesOnOnceThereIsRoom) {
+  FulfilmentOptions options;
+  options.failuresMax = 1;
+  restartWith(options);
+  const OrderId bad = admit(1);
+  fakes_.store.poison(bad);
+  const OrderId good = admit(2);
+  fakes_.queue.faults.always("settle", ErrorCode::Overloaded);
+  run(milliseconds(60'000));
+  EXPECT_EQ(fulfilment_->pause().kind, PauseKind::Alarm);
+  EXPECT_EQ(fulfilment_->inHand(), 2U) << "kept, and nothing else is taken";
+  EXPECT_TRUE(row(good));
+  EXPECT_GE(fakes_.queue.faults.calls("extend"), 10U) << "their leases are renewed";
+  fakes_.queue.faults.heal();
+  run(milliseconds(6'000));
+  EXPECT_EQ(fulfilment_->pause().kind, PauseKind::None);
+  EXPECT_EQ(deadLetters().size(), 1U);
+  EXPECT_EQ(queueStats().inFlight, 0);
+}
+
 TEST_F(FulfilmentTest, AMessageThatKillsItsHandlersIsDeadLetteredUnhandled) {
   const OrderId order = admit(1);
   for (std::uint32_t death = 0; death < FulfilmentOptions{}.deliveriesMax; ++death) {

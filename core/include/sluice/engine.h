@@ -34,6 +34,8 @@ struct EngineOptions {
   milliseconds payWithin{15 * 60 * 1000};  // pay-by counts from storing
   std::uint32_t failuresMax = 5;           // then a message is dead-lettered
   std::uint32_t deliveriesMax = 10;
+  milliseconds retryBase{1000};  // see backoff() in clock.h
+  milliseconds retryMax{60000};
   milliseconds leaseDuration{10000};  // of the process number
   milliseconds orderPace{0};          // pause before each order is stored; for demonstrations of crashes
 };
@@ -68,7 +70,8 @@ struct EngineStats {
   HistogramSnapshot storeBatchSizes;
   std::uint64_t stored = 0, rejected = 0, already = 0, released = 0, expired = 0, deadLettered = 0,
                 retried = 0;
-  bool paused = false;  // fulfilment waits for the store
+  bool paused = false;   // fulfilment waits for the store
+  bool alarmed = false;  // and goes on only once an operator has acted
   std::string pausedWhy;
   QueueStats queue;  // of the last health step
   QualifierStats qualifier;

@@ -49,6 +49,11 @@ inline constexpr std::size_t kOwnerBytesMax = 320;
 // call.
 inline constexpr std::size_t kPageMax = 1000;
 
+// Dead letters that one filtered call looks at, and in one reply of the queue: each may have kDeadBytesMax.
+inline constexpr std::size_t kDeadScanMax = 10'000;
+inline constexpr std::size_t kDeadScanPage = 100;
+static_assert(kDeadScanPage <= kPageMax && kPageMax <= kDeadScanMax);
+
 // A reply of Redis larger than this is a protocol fault: the largest honest one is a page of holds or journal
 // entries.
 inline constexpr std::size_t kRedisReplyElementsMax = 65536;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sluice/dead_filter.h"
 #include "sluice/log.h"
 #include "sluice/order_queue.h"
 #include "sluice/order_store.h"
@@ -106,6 +107,16 @@ class DeadLetters {
   explicit DeadLetters(Parts parts) : parts_(parts) {}
   [[nodiscard]] Result<std::vector<DeadLetter>> list(const std::string& afterId, std::size_t max,
                                                      Deadline deadline);
+  // At most `max` of those that the filter means, oldest first. Looks at no more than limits::kDeadScanMax
+  // letters, so a page may be short, or empty, although there are more: go on after its `next`.
+  [[nodiscard]] Result<DeadPage> find(const DeadFilter& filter, const std::string& afterId, std::size_t max,
+                                      Deadline deadline);
+  // Counts, replays or drops at most `max` of them, bounded as find(). Ends early, and says where to go on,
+  // at the deadline, and where queue, store or Redis would refuse the next one as well. What is put aside
+  // after this call began is not touched: a letter that fails again does not come round. Who goes on with
+  // further calls gives all of them the same `until`.
+  [[nodiscard]] Result<DeadSweep> sweep(const DeadFilter& filter, DeadDeed deed, const std::string& afterId,
+                                        std::size_t max, Deadline deadline);
   [[nodiscard]] Result<DeadLetter> show(const std::string& id, Deadline deadline);
   [[nodiscard]] Status replay(const std::string& id, Deadline deadline);
   // Writes the dead row (rule R3), releases the hold, then forgets the letter. A letter that does not decode
@@ -113,6 +124,8 @@ class DeadLetters {
   [[nodiscard]] Status drop(const std::string& id, Deadline deadline);
 
  private:
+  // One letter of a sweep. False: what failed would fail for the next as well.
+  bool handle(const DeadLetter& letter, DeadDeed deed, DeadSweep& sweep, Deadline deadline);
   Parts parts_;
 };
 

@@ -111,6 +111,7 @@ struct QueueStats {
   std::int64_t ready = 0;     // waiting for a first or next delivery
   std::int64_t inFlight = 0;  // delivered, not settled
   std::int64_t deadLetters = 0;
+  std::int64_t deadMax = 0;       // dead letters kept (option dead.max); 0: not known
   milliseconds oldestAge{0};      // of the oldest message not settled
   std::uint64_t redelivered = 0;  // since start
   std::uint64_t deadLettered = 0;

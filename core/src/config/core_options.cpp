@@ -67,9 +67,17 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
      "Most orders in one transaction. Larger batches are cheaper an order and hold the vouchers' locks for "
      "longer."},
     {"fulfilment.failures.max", OptionType::Integer, "5", "1..1000", kPublic,
-     "Failures of one message before it is dead-lettered. The store being away does not count."},
+     "Failures of one message before it is dead-lettered. The store being away or wrong does not count."},
     {"fulfilment.deliveries.max", OptionType::Integer, "10", "4..10000", kPublic,
      "Deliveries of one message before it is dead-lettered; also counts processes that died over it."},
+    {"fulfilment.retry.base", OptionType::Duration, "1s", "1ms..1h", kPublic,
+     "Longest pause after the first failure of a message; it doubles with each further one, and each pause "
+     "is "
+     "drawn anew between nothing and that."},
+    {"fulfilment.retry.max", OptionType::Duration, "1m", "1ms..1h", kPublic,
+     "Longest pause before a message that failed comes again. Longer spares a store in trouble, and keeps "
+     "the "
+     "order waiting."},
     {"fulfilment.pace", OptionType::Duration, "0ms", "0ms..1m", kPublic,
      "Pause before each order is stored; for demonstrations of crashes and backlogs."},
     {"orders.pay.within", OptionType::Duration, "15m", "1s..720h", kPublic,

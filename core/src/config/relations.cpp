@@ -84,6 +84,9 @@ class Relations {
       refuse("fulfilment.deliveries.max",
              "is below fulfilment.failures.max; each failure is a delivery too, so raise it");
     }
+    if (core_.duration("fulfilment.retry.max") < core_.duration("fulfilment.retry.base")) {
+      refuse("fulfilment.retry.max", "is below fulfilment.retry.base, the pause that it bounds; raise it");
+    }
     if (core_.text("data.dir").empty()) refuse("data.dir", "must not be empty");
   }
 

@@ -15,8 +15,6 @@ constexpr milliseconds kAlarmPauseMax{5000};
 // Messages in hand are renewed this often; shorter than a third of any lease that a queue may have.
 constexpr milliseconds kRenewEvery{1000};
 constexpr milliseconds kRestMax{200};
-constexpr milliseconds kRetryBase{1000};
-constexpr milliseconds kRetryMax{60000};
 
 }  // namespace
 
@@ -97,7 +95,9 @@ bool Fulfilment::settle() {
   const auto outcomes = parts_.queue.settle(slot_, settlements_, Deadline::in(kQueueWithin));
   if (!outcomes && errorTraits(outcomes.error().code).mayRetry &&
       outcomes.error().code != ErrorCode::Stopped) {
-    beginPause(PauseKind::Away, "queue: " + outcomes.error().text);
+    // Only full dead letters answer a settlement so, and only an operator makes room there.
+    const bool full = outcomes.error().code == ErrorCode::Overloaded;
+    beginPause(full ? PauseKind::Alarm : PauseKind::Away, "queue: " + outcomes.error().text);
     return false;
   }
   if (!outcomes) {
@@ -157,7 +157,7 @@ Pause Fulfilment::pause() const {
 
 milliseconds Fulfilment::retryDelay(std::uint32_t failures) const {
   if (!parts_.queue.traits().delayedRetry) return milliseconds(0);
-  return backoff(failures, kRetryBase, kRetryMax, parts_.random);
+  return backoff(failures, options_.retryBase, options_.retryMax, parts_.random);
 }
 
 }  // namespace sluice::fulfilment

@@ -26,6 +26,8 @@ struct FulfilmentOptions {
   milliseconds payWithin{15 * 60 * 1000};
   std::uint32_t failuresMax = 5;
   std::uint32_t deliveriesMax = 10;
+  milliseconds retryBase{1000};  // see backoff() in clock.h
+  milliseconds retryMax{60000};
   milliseconds orderPace{0};
 };
 

@@ -44,7 +44,8 @@ Status openStore(OrderStore& store, Deadline deadline) {
 }
 
 fulfilment::FulfilmentOptions fulfilmentOptions(const EngineOptions& options) {
-  return {options.batchMax, options.payWithin, options.failuresMax, options.deliveriesMax, options.orderPace};
+  return {options.batchMax,  options.payWithin, options.failuresMax, options.deliveriesMax,
+          options.retryBase, options.retryMax,  options.orderPace};
 }
 
 }  // namespace

@@ -46,6 +46,12 @@ Readiness EngineImpl::readiness() const {
   if (!health.queueWhy.empty()) readiness.reasons.push_back(health.queueWhy);
   explainStore(readiness);
   explainPause(readiness);
+  if (health.queue.deadMax > 0 && health.queue.deadLetters >= health.queue.deadMax) {
+    readiness.warnings.push_back("the dead letters are full: " + std::to_string(health.queue.deadLetters) +
+                                 " of " + std::to_string(health.queue.deadMax) +
+                                 " (dead.max of the queue); the next one stops fulfilment, so replay or drop "
+                                 "some");
+  }
   if (!options_.journal)
     readiness.warnings.emplace_back("journal = off: what this process holds dies with it");
   if (const auto missing = gate_.missingVoucher()) {
@@ -72,6 +78,7 @@ EngineStats EngineImpl::stats() const {
   stats.retried = counts_.retried;
   const fulfilment::Pause paused = pause();
   stats.paused = paused.kind != fulfilment::PauseKind::None;
+  stats.alarmed = paused.kind == fulfilment::PauseKind::Alarm;
   stats.pausedWhy = paused.why;
   const HealthReport health = health_.report();
   stats.queue = health.queue;
