@@ -49,7 +49,7 @@ void Batch::add(RedisValue id, RedisValue fields, std::uint32_t deliveryCount, s
   const DeliveryToken token{.epoch = deliveryCount, .a = parsed->first, .b = parsed->second};
   const auto admission = decodeFields(fields);
   if (admission) {
-    deliveries.push_back({token, admission.value(), deliveryCount, failures});
+    deliveries.push_back({token, admission.value(), {}, deliveryCount, failures});
   } else {
     garbage.push_back({token, "undecodable: " + admission.error().text});
   }
