@@ -83,7 +83,7 @@ Failure failureOfConnect(std::string_view text, Stage stage) {
   const std::string line = firstLine(text.substr(std::min(text.find('\n') + 1, text.size())));
   for (const std::string_view mine :
        {"authentication", "does not exist", "no pg_hba.conf entry", "SSL", "certificate", "password",
-        "invalid connection option", "invalid sslmode", "permission denied"}) {
+        "not permitted to log in", "invalid connection option", "invalid sslmode", "permission denied"}) {
     if (holds(text, mine)) return misconfigured("the server cannot be used: " + line);
   }
   if (holds(text, "Cannot establish connection")) return unavailable("cannot reach the server: " + line);

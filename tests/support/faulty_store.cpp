@@ -2,6 +2,9 @@
 #include "support/faulty_store.h"
 
 #include <algorithm>
+#include <csignal>
+
+#include <unistd.h>
 
 namespace sluice::test {
 
@@ -49,9 +52,22 @@ Result<std::vector<UserId>> FaultyStore::listEligible(VoucherId voucher, UserId 
 Result<std::vector<PersistOutcome>> FaultyStore::persist(std::span<const Admission> admissions, UtcTime now,
                                                          UtcTime payBy, Deadline deadline) {
   return faults.run("persist", [&]() -> Result<std::vector<PersistOutcome>> {
+    dieOf(admissions);
     if (holdsPoison(admissions)) return {ErrorCode::Internal, "poisoned for the test"};
     return real_.persist(admissions, now, payBy, deadline);
   });
+}
+
+void FaultyStore::makeDeadly(UserId user) {
+  const std::lock_guard lock(mutex_);
+  deadly_ = user;
+}
+
+void FaultyStore::dieOf(std::span<const Admission> admissions) const {
+  const std::lock_guard lock(mutex_);
+  const bool deadly = std::any_of(admissions.begin(), admissions.end(),
+                                  [this](const Admission& of) { return of.user == deadly_; });
+  if (deadly) static_cast<void>(::kill(::getpid(), SIGKILL));
 }
 
 void FaultyStore::poison(UserId user) {

@@ -19,6 +19,8 @@ class FaultyStore final : public OrderStore {
   // A persist that has an order of this user in its batch answers Internal, and stores nothing.
   void poison(UserId user);
   void cure();
+  // A persist that has an order of this user in its batch kills this process.
+  void makeDeadly(UserId user);
 
   [[nodiscard]] Status start(Deadline deadline) override;
   [[nodiscard]] Status migrate(Deadline deadline) override;
@@ -65,9 +67,11 @@ class FaultyStore final : public OrderStore {
 
  private:
   [[nodiscard]] bool holdsPoison(std::span<const Admission> admissions) const;
+  void dieOf(std::span<const Admission> admissions) const;
 
   mutable std::mutex mutex_;
   std::set<UserId> poisoned_;  // guarded by mutex_
+  UserId deadly_;              // guarded by mutex_
   OrderStore& real_;
 };
 
