@@ -123,6 +123,8 @@ constexpr ContractCase kQualifier[] = {
     {"V21", "a server that cannot keep the promise is refused by name"},
     {"V22", "after close every call answers Stopped; deadlines bound every call"},
     {"V23", "of several who ask for the forwarder's lease one has it, until it ends or is given up"},
+    {"V24", "waiting for the journal ends with an entry or at the deadline, and keeps nobody else waiting"},
+    {"V25", "entries that do not decode are put aside to the byte, each in one place"},
 };
 
 constexpr ContractCase kTogether[] = {

@@ -211,6 +211,9 @@ std::vector<std::pair<std::string, ErrorCode>> refusalsOfEveryCall(Qualifier& qu
   note("scanHolds", qualifier.scanHolds(voucher.id, cursor, by()));
   note("addEligible", qualifier.addEligible(voucher.id, users, by()));
   note("readJournal", qualifier.readJournal({}, 10, by()));
+  const std::vector<JournalEntry> corrupt = {{{1, 0}, Error{ErrorCode::Corrupt, "not ours"}}};
+  note("awaitJournal", qualifier.awaitJournal({}, 10, by()));
+  note("setAside", qualifier.setAside(corrupt, by()));
   note("settleJournal", qualifier.settleJournal(entries, by()));
   note("lead", qualifier.lead("somebody", milliseconds(1000), by()));
   note("resign", qualifier.resign("somebody", by()));

@@ -87,6 +87,10 @@ class QualifierWorld {
   virtual void setClockSkew(milliseconds skew) = 0;
   virtual void overwriteStock(VoucherId voucher, std::int64_t stock) = 0;
   virtual void appendJournal(const Admission& admission) = 0;
+  // An entry as the qualifier writes it, but with these bytes in the place of an admission.
+  virtual void appendUndecodable(const std::string& bytes) = 0;
+  // The bytes of what was put aside, oldest first.
+  virtual std::vector<std::string> aside() = 0;
   // Runs `ask` so that the work is done and its answer does not arrive by the deadline it is given.
   virtual void loseAnswer(const std::function<void(Deadline)>& ask) = 0;
 };

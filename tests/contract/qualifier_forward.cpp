@@ -1,4 +1,5 @@
-// What every qualifier shows: the forwarder's lease (case V23).
+// What every qualifier shows to a forwarder: the lease (case V23), waiting for the journal (V24), and what becomes
+// of entries that do not decode (V25).
 #include <atomic>
 #include <thread>
 
@@ -88,6 +89,84 @@ TEST_P(QualifierContract, V23_AnOwnerHasANameAndALeaseALength) {
   const std::string longest(limits::kOwnerBytesMax, 'x');
   EXPECT_TRUE(lead(longest).ours);
   EXPECT_EQ(asked().lead(longest + "x", hours(1), soon()).error().code, ErrorCode::InvalidArgument);
+}
+
+TEST_P(QualifierContract, V24_WaitingEndsWithAnEntryAndBringsAllThatIsThere) {
+  load(voucherOf(10));
+  decide({request(1, 1), request(2, 2), request(3, 3)});
+  const auto first = asked().awaitJournal({}, 2, soon());
+  ASSERT_TRUE(first) << first.error().text;
+  ASSERT_EQ(first.value().size(), 2U);
+  EXPECT_EQ(first.value()[0].admission.value().order, OrderId(1));
+  const auto rest = asked().awaitJournal(first.value().back().id, 100, soon());
+  ASSERT_EQ(rest.value().size(), 1U);
+  const JournalId last = rest.value()[0].id;
+  std::thread buyer([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    decide({request(4, 4)});
+  });
+  const auto woken = asked().awaitJournal(last, 100, soon());
+  buyer.join();
+  ASSERT_TRUE(woken) << woken.error().text;
+  ASSERT_EQ(woken.value().size(), 1U);
+  EXPECT_EQ(woken.value()[0].admission.value().order, OrderId(4));
+}
+
+TEST_P(QualifierContract, V24_WaitingEndsAtItsDeadlineAndKeepsNobodyElseWaiting) {
+  const SteadyTime began = std::chrono::steady_clock::now();
+  std::atomic<int> asks{0};
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) {
+      asks += asked().readJournal({}, 1, soon()) ? 1 : 0;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  const auto nothing = asked().awaitJournal({}, 10, Deadline::in(milliseconds(300)));
+  over = true;
+  other.join();
+  ASSERT_TRUE(nothing) << nothing.error().text;
+  EXPECT_THAT(nothing.value(), testing::IsEmpty());
+  EXPECT_GE(std::chrono::steady_clock::now() - began, milliseconds(290));
+  EXPECT_GT(asks, 5);
+}
+
+TEST_P(QualifierContract, V24_StopEndsTheWait) {
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    asked().stop();
+  });
+  const auto ended = asked().awaitJournal({}, 10, Deadline::in(scaled(milliseconds(20000))));
+  stopper.join();
+  EXPECT_FALSE(ended);
+}
+
+TEST_P(QualifierContract, V25_WhatDoesNotDecodeIsPutAsideToTheByteAndTheRestStays) {
+  load(voucherOf(10));
+  std::string bytes;
+  for (int byte = 0; byte < 256; ++byte) {
+    bytes.push_back(static_cast<char>(byte));
+  }
+  decide({request(1, 1)});
+  world().appendUndecodable(bytes);
+  decide({request(2, 2)});
+  world().appendUndecodable("");
+  const auto page = asked().readJournal({}, 10, soon());
+  ASSERT_EQ(page.value().size(), 4U);
+  EXPECT_FALSE(page.value()[1].admission);
+  EXPECT_EQ(asked().setAside(page.value(), soon()).value(), 2U);
+  EXPECT_EQ(asked().setAside(page.value(), soon()).value(), 0U) << "once";
+  EXPECT_THAT(world().aside(), testing::ElementsAre(bytes, ""));
+  EXPECT_EQ(journal().size(), 2U);
+  EXPECT_EQ(probe().asideDepth, 2);
+  EXPECT_EQ(probe().journalDepth, 2);
+}
+
+TEST_P(QualifierContract, V25_WhatIsNotThereIsNotPutAside) {
+  const std::vector<JournalEntry> gone = {{{1, 0}, Error{ErrorCode::Corrupt, "gone meanwhile"}}};
+  EXPECT_EQ(asked().setAside(gone, soon()).value(), 0U);
+  EXPECT_EQ(asked().setAside({}, soon()).value(), 0U);
+  EXPECT_THAT(world().aside(), testing::IsEmpty());
 }
 
 }  // namespace

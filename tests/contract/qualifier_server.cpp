@@ -133,7 +133,7 @@ TEST_P(QualifierContract, V22_AfterTheEndEveryCallAnswersStopped) {
   asked().stop();
   asked().stop();
   const auto refused = refusalsOfEveryCall(asked(), voucherOf(20), now(), [] { return soon(); });
-  EXPECT_THAT(refused, SizeIs(16));
+  EXPECT_THAT(refused, SizeIs(18));
   EXPECT_THAT(refused, testing::Each(testing::Pair(testing::_, ErrorCode::Stopped)));
   open({});
   EXPECT_EQ(snapshot().allocated, 10);

@@ -179,6 +179,52 @@ TEST_F(QualifyDamage, V13_WithFullMemoryAQualifierStartsForReadsAndReleases) {
   EXPECT_THAT(qualifier->release(dead, soon()).value(), ElementsAre(ReleaseOutcome::Released));
 }
 
+TEST_F(QualifyDamage, V13_V23_V25_WithFullMemoryThereIsALeaderAndTheJournalIsEmptied) {
+  load(voucherOf(10));
+  decide({request(1, 1)});
+  redis.command({"XADD", kJournalKey, "*", "o", "garbage"});
+  fillMemory();
+  EXPECT_TRUE(lead("one").taken);
+  EXPECT_FALSE(lead("one").taken);
+  const auto page = qualifier->awaitJournal({}, 10, soon());
+  ASSERT_TRUE(page) << page.error().text;
+  EXPECT_EQ(qualifier->setAside(page.value(), soon()).value(), 1U);
+  EXPECT_EQ(redis.number({"XLEN", "sluice:{0}:dead"}), 1);
+  const JournalId entry = page.value().at(0).id;
+  EXPECT_EQ(qualifier->settleJournal({&entry, 1}, soon()).value(), 1U);
+  EXPECT_EQ(redis.number({"XLEN", kJournalKey}), 0);
+}
+
+TEST_F(QualifyDamage, V12_V23_V25_KeysOfTheForwarderOfAWrongTypeAreNamedAndLeftAlone) {
+  const std::string lease = "sluice:{0}:forwarder";
+  const std::string dead = "sluice:{0}:dead";
+  redis.command({"HSET", lease, "somebody", "else"});
+  redis.command({"SET", dead, "somebody else's"});
+  redis.command({"XADD", kJournalKey, "*", "o", "garbage"});
+  const auto page = qualifier->readJournal({}, 10, soon());
+  const std::string before = digest();
+  EXPECT_EQ(qualifier->lead("one", milliseconds(1000), soon()).error().code, ErrorCode::Corrupt);
+  EXPECT_EQ(qualifier->resign("one", soon()).error().code, ErrorCode::Corrupt);
+  EXPECT_EQ(qualifier->setAside(page.value(), soon()).error().code, ErrorCode::Corrupt);
+  EXPECT_EQ(digest(), before);
+}
+
+TEST_F(QualifyDamage, V25_EntriesOfOtherFieldsAreKeptWholeAndBeyondTheCapTheyStay) {
+  redis.command({"XADD", kJournalKey, "*", "a", "1", "b", "two"});
+  const auto page = qualifier->readJournal({}, 10, soon());
+  EXPECT_EQ(qualifier->setAside(page.value(), soon()).value(), 1U);
+  const RedisReply letters = redis.command({"XRANGE", "sluice:{0}:dead", "-", "+"});
+  EXPECT_EQ(letters.value()[0][1][1].text(), "1:a,1:1,1:b,3:two,");
+  EXPECT_THAT(std::string(letters.value()[0][1][3].text()), HasSubstr("undecodable: "));
+  // As many as there may be, and one more.
+  redis.command({"EVAL", "for k = 2, 10000 do redis.call('XADD', KEYS[1], '*', 'bytes', '') end", "1",
+                 "sluice:{0}:dead"});
+  redis.command({"XADD", kJournalKey, "*", "o", "one more"});
+  const auto more = qualifier->readJournal({}, 10, soon());
+  EXPECT_EQ(qualifier->setAside(more.value(), soon()).value(), 0U);
+  EXPECT_EQ(redis.number({"XLEN", kJournalKey}), 1);
+}
+
 TEST_F(QualifyDamage, V14_AFlushedScriptCacheIsNoFault) {
   load(voucherOf(10));
   redis.command({"SCRIPT", "FLUSH"});

@@ -39,6 +39,17 @@ class LuaWorld final : public QualifierWorld {
   void appendJournal(const Admission& admission) override {
     redis_.command({"XADD", kJournalKey, "*", "o", encodeAdmission(admission)});
   }
+  void appendUndecodable(const std::string& bytes) override {
+    redis_.command({"XADD", kJournalKey, "*", "o", bytes});
+  }
+  std::vector<std::string> aside() override {
+    std::vector<std::string> all;
+    const RedisReply letters = redis_.command({"XRANGE", "sluice:{0}:dead", "-", "+"});
+    for (std::size_t k = 0; k < letters.value().size(); ++k) {
+      all.emplace_back(letters.value()[k][1][1].text());
+    }
+    return all;
+  }
   // A frozen server still takes the bytes; it works on them once it goes on.
   void loseAnswer(const std::function<void(Deadline)>& ask) override {
     redis_.freeze();

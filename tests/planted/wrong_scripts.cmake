@@ -66,3 +66,14 @@ wrong_script(release_unnoted IN release.lua BASE decide CAUGHT_BY V04
 ]=] TO [=[]=])
 wrong_script(too_much_is_already_ordered IN qualify.lua BASE decide CAUGHT_BY V01
   FROM [=[or OVER_LIMIT]=] TO [=[or ALREADY_ORDERED]=])
+wrong_script(lease_for_everybody IN lead.lua BASE server CAUGHT_BY V23
+  FROM [=[if owner and owner ~= ARGV[1] then return { 'other', owner } end
+]=] TO [=[]=])
+wrong_script(lease_without_end IN lead.lua BASE server CAUGHT_BY V23
+  FROM [=[redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])]=] TO [=[redis.call('SET', KEYS[1], ARGV[1])]=])
+wrong_script(resigns_for_others IN resign.lua BASE server CAUGHT_BY V23
+  FROM [=[if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+]=] TO [=[]=])
+wrong_script(aside_and_still_there IN set_aside.lua BASE server CAUGHT_BY V25
+  FROM [=[    redis.call('XDEL', KEYS[1], ARGV[k])
+]=] TO [=[]=])

@@ -45,7 +45,8 @@ Result<QualifierHealth> FakeQualifier::probe(Deadline deadline) {
     health.trusted = health.identity == trusted_;
     health.durability = durability_;
     health.clockSkew = clockSkew_;
-    health.journalDepth = static_cast<std::int64_t>(journal_.size());
+    health.journalDepth = static_cast<std::int64_t>(journal_.size() + undecodable_.size());
+    health.asideDepth = static_cast<std::int64_t>(aside_.size());
     return health;
   });
 }
@@ -313,28 +314,6 @@ Status FakeQualifier::addEligible(VoucherId voucher, std::span<const UserId> use
   });
 }
 
-Result<std::vector<JournalEntry>> FakeQualifier::readJournal(JournalId after, std::size_t max,
-                                                             Deadline deadline) {
-  return call("readJournal", deadline, [&]() -> Result<std::vector<JournalEntry>> {
-    std::vector<JournalEntry> entries;
-    for (auto entry = journal_.upper_bound(after.ms); entry != journal_.end() && entries.size() < max;
-         ++entry) {
-      entries.push_back({{entry->first, 0}, entry->second});
-    }
-    return entries;
-  });
-}
-
-Result<std::size_t> FakeQualifier::settleJournal(std::span<const JournalId> ids, Deadline deadline) {
-  return call("settleJournal", deadline, [&]() -> Result<std::size_t> {
-    std::size_t existed = 0;
-    for (const JournalId id : ids) {
-      if (id.sequence == 0) existed += journal_.erase(id.ms);
-    }
-    return existed;
-  });
-}
-
 QualifierStats FakeQualifier::stats() const noexcept {
   const std::lock_guard lock(mutex_);
   return stats_;
@@ -368,6 +347,8 @@ void FakeQualifier::flushAll() {
   const std::lock_guard lock(mutex_);
   sales_.clear();
   journal_.clear();
+  undecodable_.clear();
+  aside_.clear();
   leader_.clear();
   ++journalEpoch_;
 }

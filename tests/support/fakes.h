@@ -36,6 +36,7 @@ class FakeQualifier final : public Qualifier {
   void stop() noexcept override;
   [[nodiscard]] Result<QualifierHealth> probe(Deadline deadline) override;
   void trust(const std::string& identity) override;
+  [[nodiscard]] bool keepsJournal() const noexcept override;
   [[nodiscard]] Status decide(VoucherId voucher, std::span<const QualifyRequest> requests, UtcTime now,
                               std::span<Decision> decisions, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders,
@@ -53,6 +54,10 @@ class FakeQualifier final : public Qualifier {
                                    Deadline deadline) override;
   [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
                                                               Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<JournalEntry>> awaitJournal(JournalId after, std::size_t max,
+                                                               Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> setAside(std::span<const JournalEntry> entries,
+                                             Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
   [[nodiscard]] Result<Lead> lead(const std::string& owner, milliseconds lease, Deadline deadline) override;
   [[nodiscard]] Status resign(const std::string& owner, Deadline deadline) override;
@@ -60,6 +65,9 @@ class FakeQualifier final : public Qualifier {
 
   // What tests do behind its back.
   void useClock(const Clock& clock);  // for leases; else the machine's
+  void setPatient(bool patient);      // false: awaitJournal does not wait, so that a simulation costs no time
+  void appendUndecodable(const std::string& bytes);
+  [[nodiscard]] std::vector<std::string> aside() const;  // bytes of what was put aside, oldest first
   void setJournal(bool on, std::size_t max = 1000000);
   void setDurability(Durability level);
   void setClockSkew(milliseconds skew);
@@ -102,6 +110,7 @@ class FakeQualifier final : public Qualifier {
   static std::optional<Verdict> refusal(const Sale& sale, const QualifyRequest& request, UtcTime now);
   void append(const Admission& admission);
   [[nodiscard]] VoucherSnapshot snapshotOf(VoucherId voucher) const;
+  [[nodiscard]] std::vector<JournalEntry> entriesAfter(JournalId after, std::size_t max) const;
   template <typename Work>
   auto call(std::string_view name, Deadline deadline, Work work) -> decltype(work()) {
     return faults.run(name, [&]() -> decltype(work()) {
@@ -128,6 +137,9 @@ class FakeQualifier final : public Qualifier {
   std::uint64_t journalEpoch_ = 1;
   std::uint64_t releases_ = 0;
   std::set<OrderId> admitted_;
+  std::map<std::uint64_t, std::string> undecodable_;  // entries of the journal, by their number
+  std::vector<std::string> aside_;
+  bool patient_ = true;
   const Clock* clock_ = &systemClock();
   std::string leader_;  // the forwarder's lease
   SteadyTime leaderUntil_{};
@@ -170,6 +182,9 @@ class FakeQueue final : public OrderQueue {
 
   // What tests do behind its back.
   void abandon();  // the holder died: what was delivered comes again, old tokens are stale
+  // All but the dead letters are gone (with `which`: those of these orders), and the queue notices it or not.
+  void loseMessages(bool said, const std::optional<std::set<OrderId>>& which = std::nullopt);
+  void hideInFlight(bool hidden);  // stats() shows none, as where consumers elsewhere have them
   void injectUndecodable(const std::string& bytes);  // dead-lettered, as a plugin does
   void reopen();  // another process' object for the same server; what only this one held is gone
   void setPatient(bool patient);  // false: receive does not wait, so that a simulation costs no time
@@ -200,6 +215,7 @@ class FakeQueue final : public OrderQueue {
   bool draining_ = false;
   bool closed_ = false;
   bool patient_ = true;
+  bool hidesInFlight_ = false;
   std::size_t reserved_ = 0;
   std::deque<Message> ready_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::pair<std::size_t, Message>>

@@ -12,11 +12,14 @@ namespace {
 using enum CallKind;
 
 constexpr CallName kQualifierCalls[] = {
-    {"start", Changes},   {"stop", CannotFail},     {"probe", Reads},       {"trust", CannotFail},
-    {"decide", Changes},  {"release", Changes},     {"takeBack", Changes},  {"restore", Changes},
-    {"load", Changes},    {"sync", Changes},        {"snapshot", Reads},    {"holdsOf", Reads},
-    {"scanHolds", Reads}, {"addEligible", Changes}, {"readJournal", Reads}, {"settleJournal", Changes},
-    {"lead", Changes},    {"resign", Changes},      {"stats", CannotFail}};
+    {"start", Changes},         {"stop", CannotFail},     {"probe", Reads},
+    {"trust", CannotFail},      {"decide", Changes},      {"release", Changes},
+    {"takeBack", Changes},      {"restore", Changes},     {"load", Changes},
+    {"sync", Changes},          {"snapshot", Reads},      {"holdsOf", Reads},
+    {"scanHolds", Reads},       {"addEligible", Changes}, {"readJournal", Reads},
+    {"settleJournal", Changes}, {"lead", Changes},        {"resign", Changes},
+    {"awaitJournal", Reads},    {"setAside", Changes},    {"keepsJournal", CannotFail},
+    {"stats", CannotFail}};
 
 // reserve: local, so its answer cannot be lost.
 constexpr CallName kQueueCalls[] = {{"traits", CannotFail},

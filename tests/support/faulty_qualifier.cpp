@@ -70,6 +70,15 @@ Result<std::vector<JournalEntry>> FaultyQualifier::readJournal(JournalId after, 
   return faults.run("readJournal", [&] { return real_.readJournal(after, max, deadline); });
 }
 
+Result<std::vector<JournalEntry>> FaultyQualifier::awaitJournal(JournalId after, std::size_t max,
+                                                                Deadline deadline) {
+  return faults.run("awaitJournal", [&] { return real_.awaitJournal(after, max, deadline); });
+}
+
+Result<std::size_t> FaultyQualifier::setAside(std::span<const JournalEntry> entries, Deadline deadline) {
+  return faults.run("setAside", [&] { return real_.setAside(entries, deadline); });
+}
+
 Result<std::size_t> FaultyQualifier::settleJournal(std::span<const JournalId> ids, Deadline deadline) {
   return faults.run("settleJournal", [&] { return real_.settleJournal(ids, deadline); });
 }

@@ -18,6 +18,7 @@ class FaultyQualifier final : public Qualifier {
   void stop() noexcept override;
   [[nodiscard]] Result<QualifierHealth> probe(Deadline deadline) override;
   void trust(const std::string& identity) override;
+  [[nodiscard]] bool keepsJournal() const noexcept override { return real_.keepsJournal(); }
   [[nodiscard]] Status decide(VoucherId voucher, std::span<const QualifyRequest> requests, UtcTime now,
                               std::span<Decision> decisions, Deadline deadline) override;
   [[nodiscard]] Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders,
@@ -35,6 +36,10 @@ class FaultyQualifier final : public Qualifier {
                                    Deadline deadline) override;
   [[nodiscard]] Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
                                                               Deadline deadline) override;
+  [[nodiscard]] Result<std::vector<JournalEntry>> awaitJournal(JournalId after, std::size_t max,
+                                                               Deadline deadline) override;
+  [[nodiscard]] Result<std::size_t> setAside(std::span<const JournalEntry> entries,
+                                             Deadline deadline) override;
   [[nodiscard]] Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
   [[nodiscard]] Result<Lead> lead(const std::string& owner, milliseconds lease, Deadline deadline) override;
   [[nodiscard]] Status resign(const std::string& owner, Deadline deadline) override;

@@ -17,6 +17,8 @@ class FakeWorld final : public QualifierWorld {
   void setClockSkew(milliseconds skew) override { fake_.setClockSkew(skew); }
   void overwriteStock(VoucherId voucher, std::int64_t stock) override { fake_.setStock(voucher, stock); }
   void appendJournal(const Admission& admission) override { fake_.appendJournal(admission); }
+  void appendUndecodable(const std::string& bytes) override { fake_.appendUndecodable(bytes); }
+  std::vector<std::string> aside() override { return fake_.aside(); }
   void loseAnswer(const std::function<void(Deadline)>& ask) override {
     fake_.faults.next("decide", ErrorCode::OutcomeUnknown, FaultMoment::After);
     ask(Deadline::in(scaled(milliseconds(10000))));

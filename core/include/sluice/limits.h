@@ -34,6 +34,9 @@ inline constexpr std::size_t kEntryBytesMax = 128;
 // Bytes of a foreign entry that a dead letter keeps, and of its reason.
 inline constexpr std::size_t kDeadBytesMax = 64 * 1024;
 inline constexpr std::size_t kReasonBytesMax = 2 * 1024;
+// Entries of the journal that nobody can decode, put aside beside it: more of them are somebody's constant writing,
+// and stay in the journal, which has a cap of its own.
+inline constexpr std::size_t kAsideMax = 10'000;
 
 // Messages in one receive; one database transaction. 500 rows need 4,000 parameters, below every database's
 // limit.

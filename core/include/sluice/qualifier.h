@@ -114,6 +114,7 @@ struct QualifierHealth {
   Durability durability = Durability::L0;  // the lower one where it cannot be seen
   milliseconds clockSkew{0};               // Redis' clock minus ours
   std::int64_t journalDepth = 0;           // entries
+  std::int64_t asideDepth = 0;             // entries of the partition's dead letters, see setAside()
   std::int64_t usedMemoryBytes = 0;
   std::vector<std::string> warnings;  // for people: settings that weaken what was promised
 };
@@ -142,6 +143,9 @@ class Qualifier {
   // From now on a server of this identity may admit. Until then decide() answers Unavailable, all other calls
   // work: what a restarted server may have lost is repaired first (release and restore), then it is trusted.
   virtual void trust(const std::string& identity) = 0;
+
+  // Whether decide() appends what it admits to the journal.
+  [[nodiscard]] virtual bool keepsJournal() const noexcept = 0;
 
   // Decides requests of one voucher in order, each seeing the earlier ones. `now` is compared with the
   // voucher's window. Requires: 1 .. kQualifyBatchMax requests, decisions.size() == requests.size(). On error
@@ -183,6 +187,16 @@ class Qualifier {
   // Entries after `after` (none: from the start), oldest first, at most `max`.
   [[nodiscard]] virtual Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max,
                                                                       Deadline deadline) = 0;
+  // The same, but waits until something is there: an empty page once the deadline has passed (at most a quarter
+  // of a second late). A connection of its own; who asks beside another waits for him first.
+  [[nodiscard]] virtual Result<std::vector<JournalEntry>> awaitJournal(JournalId after, std::size_t max,
+                                                                       Deadline deadline) = 0;
+  // Moves entries that do not decode (of `entries`, those with an error) to the dead letters of the partition: a
+  // stream beside the journal, in the form of queue_stream's. Their bytes are kept up to limits::kDeadBytesMax.
+  // Each is in exactly one of the two. Works when the server's memory is full. Answers how many were moved;
+  // beyond limits::kAsideMax they stay where they are.
+  [[nodiscard]] virtual Result<std::size_t> setAside(std::span<const JournalEntry> entries,
+                                                     Deadline deadline) = 0;
   // Deletes entries that another queue has taken over for good. Answers how many existed.
   [[nodiscard]] virtual Result<std::size_t> settleJournal(std::span<const JournalId> ids,
                                                           Deadline deadline) = 0;

@@ -1,4 +1,4 @@
-// XRANGE and XDEL. The exclusive range "(id" exists only since Redis 6.2, so the next id is computed here.
+// XRANGE, XREAD and XDEL. The exclusive range "(id" exists only since Redis 6.2, so the next id is computed here.
 #include "qualify/journal.h"
 
 #include <algorithm>
@@ -28,6 +28,21 @@ Result<Admission> readAdmission(RedisValue fields) {
   return decodeAdmission(fields[1].text());
 }
 
+Result<std::vector<JournalEntry>> readPage(RedisValue page) {
+  std::vector<JournalEntry> entries;
+  entries.reserve(page.size());
+  for (std::size_t k = 0; k < page.size(); ++k) {
+    const auto id = parseJournalId(page[k][0].text());
+    if (!id) return Error{ErrorCode::Corrupt, "redis answered an entry without an id"};
+    entries.push_back({*id, readAdmission(page[k][1])});
+  }
+  return entries;
+}
+
+// How late the answer of a server may be that was told to wait until the deadline; older ones look at the time only
+// now and then.
+constexpr milliseconds kGrace{250};
+
 }  // namespace
 
 Result<std::vector<JournalEntry>> readJournalPage(RedisConnection& connection, const std::string& journalKey,
@@ -39,14 +54,20 @@ Result<std::vector<JournalEntry>> readJournalPage(RedisConnection& connection, c
   if (count == "0") return entries;
   const auto reply = connection.call({"XRANGE", journalKey, *start, "+", "COUNT", count}, deadline);
   if (!reply) return reply.error().during("read the journal");
-  const RedisValue page = reply.value().value();
-  entries.reserve(page.size());
-  for (std::size_t k = 0; k < page.size(); ++k) {
-    const auto id = parseJournalId(page[k][0].text());
-    if (!id) return Error{ErrorCode::Corrupt, "redis answered an entry without an id"};
-    entries.push_back({*id, readAdmission(page[k][1])});
-  }
-  return entries;
+  return readPage(reply.value().value());
+}
+
+Result<std::vector<JournalEntry>> awaitJournalPage(RedisConnection& connection, const std::string& journalKey,
+                                                   JournalId after, std::size_t max, Deadline deadline) {
+  const std::string start = after.text();
+  const std::string count = std::to_string(std::clamp<std::size_t>(max, 1, limits::kPageMax));
+  // BLOCK 0 would wait for ever.
+  const std::string wait =
+      std::to_string(std::max<milliseconds>(deadline.remaining(), milliseconds(1)).count());
+  const auto reply = connection.call({"XREAD", "COUNT", count, "BLOCK", wait, "STREAMS", journalKey, start},
+                                     Deadline(deadline.at() + kGrace));
+  if (!reply) return reply.error().during("wait for the journal");
+  return readPage(reply.value().value()[0][1]);
 }
 
 Result<std::size_t> deleteEntries(RedisConnection& connection, const std::string& journalKey,

@@ -18,6 +18,12 @@ namespace sluice {
                                                                 JournalId after, std::size_t max,
                                                                 Deadline deadline);
 
+// See Qualifier::awaitJournal.
+[[nodiscard]] Result<std::vector<JournalEntry>> awaitJournalPage(RedisConnection& connection,
+                                                                 const std::string& journalKey,
+                                                                 JournalId after, std::size_t max,
+                                                                 Deadline deadline);
+
 // See Qualifier::settleJournal.
 [[nodiscard]] Result<std::size_t> deleteEntries(RedisConnection& connection, const std::string& journalKey,
                                                 std::span<const JournalId> ids, Deadline deadline);

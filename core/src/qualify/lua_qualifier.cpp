@@ -1,5 +1,5 @@
-// The calls that carry the sale: start, probe, trust, decide. Holds, settings and journal are in
-// lua_qualifier_keep.cpp.
+// The calls that carry the sale: start, probe, trust, decide. Holds and settings are in
+// lua_qualifier_keep.cpp, the journal in lua_qualifier_journal.cpp.
 #include "qualify/lua_qualifier.h"
 
 #include <algorithm>
@@ -39,7 +39,10 @@ LuaQualifier::LuaQualifier(LuaQualifierOptions options, const Clock& clock, Rand
       keys_(options_.keyPrefix),
       instance_(nextInstance()),
       pool_(options_.target, std::max<std::size_t>(options_.connections, 1), random,
-            [this](RedisConnection& connection, Deadline deadline) { return look(connection, deadline); }) {}
+            [this](RedisConnection& connection, Deadline deadline) { return look(connection, deadline); }),
+      waiting_(options_.target, 1, random, [this](RedisConnection& connection, Deadline deadline) {
+        return look(connection, deadline);
+      }) {}
 
 Status LuaQualifier::start(Deadline deadline) {
   auto lease = acquire(deadline);
@@ -56,10 +59,13 @@ Status LuaQualifier::start(Deadline deadline) {
   return {};
 }
 
-void LuaQualifier::stop() noexcept { pool_.stop(); }
+void LuaQualifier::stop() noexcept {
+  waiting_.stop();
+  pool_.stop();
+}
 
 Status LuaQualifier::look(RedisConnection& connection, Deadline deadline) {
-  const auto facts = askServer(connection, keys_.journal(), clock_, deadline);
+  const auto facts = askServer(connection, keys_.journal(), keys_.dead(), clock_, deadline);
   return facts ? note(connection, facts.value()) : facts.error();
 }
 
@@ -79,7 +85,7 @@ Status LuaQualifier::note(RedisConnection& connection, const ServerFacts& facts)
 
 Result<QualifierHealth> LuaQualifier::probe(Deadline deadline) {
   return reading(deadline, [&](RedisConnection& connection) -> Result<QualifierHealth> {
-    const auto asked = askServer(connection, keys_.journal(), clock_, deadline);
+    const auto asked = askServer(connection, keys_.journal(), keys_.dead(), clock_, deadline);
     if (!asked) return asked.error();
     const ServerFacts& facts = asked.value();
     if (auto fit = note(connection, facts); !fit) return fit.error();
@@ -89,6 +95,7 @@ Result<QualifierHealth> LuaQualifier::probe(Deadline deadline) {
     health.durability = facts.durability;
     health.clockSkew = facts.clockSkew;
     health.journalDepth = facts.journalDepth;
+    health.asideDepth = facts.asideDepth;
     health.usedMemoryBytes = facts.usedMemoryBytes;
     health.warnings = facts.warnings;
     return health;
@@ -97,13 +104,13 @@ Result<QualifierHealth> LuaQualifier::probe(Deadline deadline) {
 
 void LuaQualifier::trust(const std::string& identity) { trust_.trust(identity); }
 
-Result<RedisPool::Lease> LuaQualifier::acquire(Deadline deadline) {
+Result<RedisPool::Lease> LuaQualifier::acquire(RedisPool& pool, Deadline deadline) {
   for (std::size_t attempt = 0; attempt <= options_.connections; ++attempt) {
-    auto lease = pool_.acquire(deadline);
+    auto lease = pool.acquire(deadline);
     if (!lease || trust_.isCurrent(lease.value()->tag())) return lease;
     lease.value()->abandon();
   }
-  return {ErrorCode::Unavailable, pool_.target().text() + ": several servers answer in turn"};
+  return {ErrorCode::Unavailable, pool.target().text() + ": several servers answer in turn"};
 }
 
 std::string LuaQualifier::scratch(std::string_view what) {
@@ -212,7 +219,7 @@ QualifierStats LuaQualifier::stats() const noexcept {
   stats.batches = batches_.load(std::memory_order_relaxed);
   stats.requests = requests_.load(std::memory_order_relaxed);
   stats.scriptNanoseconds = scriptNanoseconds_.load(std::memory_order_relaxed);
-  stats.reconnects = pool_.reconnects();
+  stats.reconnects = pool_.reconnects() + waiting_.reconnects();
   stats.errors = errors_.load(std::memory_order_relaxed);
   return stats;
 }

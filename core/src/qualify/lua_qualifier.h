@@ -30,6 +30,7 @@ class LuaQualifier final : public Qualifier {
   void stop() noexcept override;
   Result<QualifierHealth> probe(Deadline deadline) override;
   void trust(const std::string& identity) override;
+  bool keepsJournal() const noexcept override { return options_.journal; }
   Status decide(VoucherId voucher, std::span<const QualifyRequest> requests, UtcTime now,
                 std::span<Decision> decisions, Deadline deadline) override;
   Result<std::vector<ReleaseOutcome>> release(std::span<const Admission> orders, Deadline deadline) override;
@@ -42,6 +43,9 @@ class LuaQualifier final : public Qualifier {
   Result<std::vector<Hold>> scanHolds(VoucherId voucher, std::string& cursor, Deadline deadline) override;
   Status addEligible(VoucherId voucher, std::span<const UserId> users, Deadline deadline) override;
   Result<std::vector<JournalEntry>> readJournal(JournalId after, std::size_t max, Deadline deadline) override;
+  Result<std::vector<JournalEntry>> awaitJournal(JournalId after, std::size_t max,
+                                                 Deadline deadline) override;
+  Result<std::size_t> setAside(std::span<const JournalEntry> entries, Deadline deadline) override;
   Result<std::size_t> settleJournal(std::span<const JournalId> ids, Deadline deadline) override;
   Result<Lead> lead(const std::string& owner, milliseconds lease, Deadline deadline) override;
   Status resign(const std::string& owner, Deadline deadline) override;
@@ -51,7 +55,8 @@ class LuaQualifier final : public Qualifier {
   // --- the server behind the connections ---
   Status look(RedisConnection& connection, Deadline deadline);
   Status note(RedisConnection& connection, const ServerFacts& facts);
-  Result<RedisPool::Lease> acquire(Deadline deadline);
+  Result<RedisPool::Lease> acquire(Deadline deadline) { return acquire(pool_, deadline); }
+  Result<RedisPool::Lease> acquire(RedisPool& pool, Deadline deadline);
   template <typename Work>
   auto onConnection(Deadline deadline, Work work) -> decltype(work(std::declval<RedisConnection&>()));
   template <typename Work>
@@ -92,7 +97,9 @@ class LuaQualifier final : public Qualifier {
   std::atomic<std::uint64_t> scriptNanoseconds_{0};
   std::atomic<std::uint64_t> errors_{0};
 
-  RedisPool pool_;  // last: its connections use the members above
+  // Last: their connections use the members above.
+  RedisPool pool_;
+  RedisPool waiting_;  // for awaitJournal, which keeps a connection busy
 };
 
 }  // namespace sluice

@@ -1,4 +1,5 @@
-// The calls that keep holds, settings and journal: release, restore, load, sync, the reads.
+// The calls that keep holds and settings: release, restore, load, sync, the reads. Those of the journal are in
+// lua_qualifier_journal.cpp.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -6,7 +7,6 @@
 #include "sluice/limits.h"
 
 #include "qualify/hold_text.h"
-#include "qualify/journal.h"
 #include "qualify/lua_qualifier.h"
 #include "qualify/lua_qualifier_calls.h"
 #include "qualify/voucher_loader.h"
@@ -259,20 +259,6 @@ Status LuaQualifier::addEligible(VoucherId voucher, std::span<const UserId> user
       return {ErrorCode::NotFound, "voucher " + voucher.text() + " is not loaded"};
   } while (!users.empty());
   return {};
-}
-
-Result<std::vector<JournalEntry>> LuaQualifier::readJournal(JournalId after, std::size_t max,
-                                                            Deadline deadline) {
-  const std::string key = keys_.journal();
-  return reading(deadline, [&](RedisConnection& connection) {
-    return readJournalPage(connection, key, after, max, deadline);
-  });
-}
-
-Result<std::size_t> LuaQualifier::settleJournal(std::span<const JournalId> ids, Deadline deadline) {
-  const std::string key = keys_.journal();
-  return onConnection(
-      deadline, [&](RedisConnection& connection) { return deleteEntries(connection, key, ids, deadline); });
 }
 
 }  // namespace sluice

@@ -104,14 +104,15 @@ milliseconds certainSkew(UtcTime redis, UtcTime before, UtcTime after) noexcept 
   return redis > after ? redis - after : milliseconds(0);
 }
 
-Result<ServerFacts> askServer(RedisConnection& connection, const std::string& journalKey, const Clock& clock,
-                              Deadline deadline) {
-  const std::array<RedisArgs, 6> questions = {RedisArgs{"INFO"},
+Result<ServerFacts> askServer(RedisConnection& connection, const std::string& journalKey,
+                              const std::string& deadKey, const Clock& clock, Deadline deadline) {
+  const std::array<RedisArgs, 7> questions = {RedisArgs{"INFO"},
                                               RedisArgs{"CONFIG", "GET", "appendonly"},
                                               RedisArgs{"CONFIG", "GET", "appendfsync"},
                                               RedisArgs{"CONFIG", "GET", "no-appendfsync-on-rewrite"},
                                               RedisArgs{"TIME"},
-                                              RedisArgs{"XLEN", journalKey}};
+                                              RedisArgs{"XLEN", journalKey},
+                                              RedisArgs{"XLEN", deadKey}};
   const UtcTime before = clock.now();
   const auto asked = connection.pipeline(questions, deadline);
   const UtcTime after = clock.now();
@@ -133,6 +134,7 @@ Result<ServerFacts> askServer(RedisConnection& connection, const std::string& jo
   facts.journalDepth = depth.integer();
   if (depth.isError() && !facts.loading)
     facts.warnings.push_back("the journal cannot be read: " + std::string(depth.text()));
+  facts.asideDepth = replies[6].value().integer();
   return facts;
 }
 

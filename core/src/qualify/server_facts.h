@@ -21,6 +21,7 @@ struct ServerFacts {
   Durability durability = Durability::L0;
   milliseconds clockSkew{0};  // what is certain of it: never more than the difference that was seen
   std::int64_t journalDepth = 0;
+  std::int64_t asideDepth = 0;
   std::int64_t usedMemoryBytes = 0;
   std::vector<std::string> warnings;
 };
@@ -28,7 +29,8 @@ struct ServerFacts {
 // One pipeline. Settings that the server does not show (CONFIG forbidden) count as the worse one, with a
 // warning.
 [[nodiscard]] Result<ServerFacts> askServer(RedisConnection& connection, const std::string& journalKey,
-                                            const Clock& clock, Deadline deadline);
+                                            const std::string& deadKey, const Clock& clock,
+                                            Deadline deadline);
 
 // Misconfigured where an operator must act before anything is sold on it; Unavailable where time may help
 // (loading, replica).
