@@ -21,6 +21,7 @@ void writeReadiness(const Readiness& readiness, HttpResponse& response) {
   json.beginObject()
       .flag("ready", readiness.ready)
       .member("durability", durabilityName(readiness.durability));
+  if (!readiness.forwarder.empty()) json.member("forwarder", readiness.forwarder);
   writeTexts(json, "reasons", readiness.reasons);
   writeTexts(json, "warnings", readiness.warnings);
   json.endObject();

@@ -85,6 +85,21 @@ void addGate(Page& page, const EngineStats& engine) {
              static_cast<double>(engine.health.journalDepth));
 }
 
+void addForwarder(Page& page, const ForwarderStats& forwarder) {
+  if (!forwarder.runs) return;
+  page.gauge("sluice_forwarder_leads", "1 where this process moves the journal into the queue",
+             forwarder.leads ? 1 : 0);
+  page.counter("sluice_forwarder_forwarded_total", "Messages moved from the journal into the queue",
+               forwarder.forwarded);
+  page.counter("sluice_forwarder_rereads_total", "Times the journal was read from its start",
+               forwarder.rereads);
+  page.counter("sluice_forwarder_set_aside_total", "Journal entries that nobody could decode",
+               forwarder.setAside);
+  page.gauge("sluice_forwarder_paused", "1 while nothing can be moved", forwarder.pausedWhy.empty() ? 0 : 1);
+  page.gauge("sluice_journal_oldest_age_seconds", "Age of the oldest journal entry that waits for its row",
+             static_cast<double>(forwarder.oldestAge.count()) / 1e3);
+}
+
 void addQueue(Page& page, const QueueStats& queue) {
   page.gauge("sluice_queue_ready", "Messages that wait for delivery", static_cast<double>(queue.ready));
   page.gauge("sluice_queue_in_flight", "Messages delivered and not settled",
@@ -140,6 +155,7 @@ std::string metricsText(const EngineStats& engine, const Readiness& readiness, c
   page.gauge("sluice_durability_level", "0 memory, 1 synced every second, 2 synced before the answer",
              static_cast<double>(readiness.durability));
   addGate(page, engine);
+  addForwarder(page, engine.forwarder);
   addQueue(page, engine.queue);
   addFulfilment(page, engine);
   addHttp(page, front, answers);

@@ -59,6 +59,8 @@ class OpenSystem final : public System {
     options.retryBase = core.duration("fulfilment.retry.base");
     options.retryMax = core.duration("fulfilment.retry.max");
     options.leaseDuration = core.duration("process.lease");
+    options.forwarderLease = core.duration("forwarder.lease");
+    options.forwarderStale = core.duration("forwarder.stale");
     options.orderPace = core.duration("fulfilment.pace");
     return options;
   }
@@ -88,8 +90,8 @@ class OpenSystem final : public System {
     options.keyPrefix = core.text("redis.prefix");
     options.journal = core.boolean("journal");
     options.journalMax = core.integer("journal.max");
-    // One for each script call and fulfilment thread; three for health, the steps of the engine, and look-ups
-    // of people.
+    // One for each script call and fulfilment thread; three for health, the steps of the engine (the forwarder
+    // waits on one of its own), and look-ups of people.
     options.connections = sizeOf(core, "gate.batches") + sizeOf(core, "fulfilment.workers") + 3;
     qualifier_ = makeLuaQualifier(std::move(options), systemClock(), systemRandom(), *log_);
     return {};

@@ -246,13 +246,23 @@ Result<std::size_t> InprocQueue::drain(Deadline) {
   return count;
 }
 
+// Those that only this queue has; of the others the journal has an entry.
+std::size_t InprocQueue::countLost() const noexcept {
+  const auto isLost = [](const Message& message) { return !message.content.journal.valid(); };
+  return static_cast<std::size_t>(
+      std::count_if(fresh_.begin(), fresh_.end(), isLost) +
+      std::count_if(again_.begin(), again_.end(), [&](const auto& entry) { return isLost(entry.second); }) +
+      std::count_if(held_.begin(), held_.end(),
+                    [&](const auto& entry) { return isLost(entry.second.message); }));
+}
+
 void InprocQueue::close() noexcept {
   std::size_t lost = 0;
   {
     const std::lock_guard lock(mutex_);
     if (state_ == State::Closed) return;
     state_ = State::Closed;
-    lost = fresh_.size() + again_.size() + held_.size();
+    lost = countLost();
   }
   changed_.notify_all();
   if (lost > 0) {

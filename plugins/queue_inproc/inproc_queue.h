@@ -1,7 +1,7 @@
 // InprocQueue: a bounded queue in this process's memory.
 //
-// Role:     the step "blocking queue" of the evolution; only where the journal is off, so that the gate
-//           publishes to it.
+// Role:     the step "blocking queue" of the evolution. With the journal off the gate publishes to it, and what it
+//           holds dies with the process; with the journal on the forwarder does, and it is read again.
 // Threads:  as OrderQueue; one mutex, held for moves of at most one batch. Delivery: a message that was
 //           handed out belongs to its slot until it is settled or drain() takes it back. There is no lease:
 //           the holder is a thread of this process and dies only with the queue.
@@ -79,6 +79,7 @@ class InprocQueue final : public OrderQueue {
   [[nodiscard]] std::size_t countDead(std::size_t slot, std::span<const Settlement> settlements);
   SettleOutcome settleOne(std::size_t slot, const Settlement& settlement);
   [[nodiscard]] Status refusal() const;
+  [[nodiscard]] std::size_t countLost() const noexcept;
 
   const Settings settings_;
   Log& log_;

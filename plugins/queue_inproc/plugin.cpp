@@ -12,23 +12,16 @@ namespace {
 
 constexpr OptionSpec kOptions[] = {
     {"capacity", OptionType::Integer, "100000", "1..10000000", false,
-     "Admissions that are waiting, delayed, handed out or reserved; further requests are answered BUSY. Each "
-     "takes about "
-     "100 bytes, and all of them are lost when the process dies."},
+     "Admissions that are waiting, delayed, handed out or reserved; beyond it requests are answered "
+     "BUSY, with journal = on only once the journal is full too. Each takes about 100 bytes. With journal = "
+     "off all of "
+     "them are lost when the process dies."},
     {"dead.max", OptionType::Integer, "10000", "1..1000000", false,
      "Dead letters kept. When they are full, the consumer waits until some are replayed or dropped; none is "
      "discarded."},
 };
 
 Result<std::unique_ptr<OrderQueue>> make(const QueueContext& context) noexcept {
-  if (context.journal) {
-    return {ErrorCode::Misconfigured,
-            "queue = inproc keeps admissions in memory and needs journal = off; with journal = on a "
-            "forwarder would have to move "
-            "admissions into this queue, which this version does not have. Set journal = off, or choose "
-            "queue = stream, which reads "
-            "the journal itself"};
-  }
   try {
     const Settings settings{.capacity = static_cast<std::size_t>(context.options.integer("capacity")),
                             .deadMax = static_cast<std::size_t>(context.options.integer("dead.max"))};
@@ -45,7 +38,9 @@ constexpr PluginDescriptor kDescriptor = {
     .buildTag = SLUICE_BUILD_TAG,
     .name = "inproc",
     .version = SLUICE_VERSION,
-    .summary = "bounded queue in memory; loses what it holds when the process dies (needs journal = off)",
+    .summary =
+        "bounded queue in memory of one process; with journal = off it loses what it holds when the process "
+        "dies",
     .options = kOptions,
     .optionCount = std::size(kOptions),
     .makeQueue = make,

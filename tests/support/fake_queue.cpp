@@ -199,7 +199,7 @@ Result<QueueStats> FakeQueue::stats(Deadline) {
     pullJournal();
     QueueStats seen = stats_;
     seen.ready = static_cast<std::int64_t>(ready_.size());
-    seen.inFlight = static_cast<std::int64_t>(inFlight_.size());
+    seen.inFlight = hidesInFlight_ ? 0 : static_cast<std::int64_t>(inFlight_.size());
     seen.deadLetters = static_cast<std::int64_t>(dead_.size());
     for (const Message& message : ready_) {
       seen.oldestAge = std::max(seen.oldestAge, clock_.now() - message.queuedAt);
@@ -277,6 +277,21 @@ void FakeQueue::reopen() {
 void FakeQueue::setPatient(bool patient) {
   const std::lock_guard lock(mutex_);
   patient_ = patient;
+}
+
+void FakeQueue::loseMessages(bool said, const std::optional<std::set<OrderId>>& which) {
+  const std::lock_guard lock(mutex_);
+  const auto goes = [&which](const Message& message) {
+    return !which || which->contains(message.content.admission.order);
+  };
+  std::erase_if(ready_, goes);
+  std::erase_if(inFlight_, [&goes](const auto& entry) { return goes(entry.second.second); });
+  if (said) ++stats_.dataLost;
+}
+
+void FakeQueue::hideInFlight(bool hidden) {
+  const std::lock_guard lock(mutex_);
+  hidesInFlight_ = hidden;
 }
 
 void FakeQueue::injectUndecodable(const std::string& bytes) {

@@ -330,7 +330,7 @@ TEST_F(ConfigTest, ContradictionsOfRoleAndQueueAreRefused) {
               HasSubstr("role: cannot be worker with queue = inproc"));
   EXPECT_THAT(faultsOfSets({{"queue", "stream"}, {"journal", "off"}}),
               HasSubstr("journal: cannot be off with queue = stream"));
-  EXPECT_THAT(faultsOfSets({{"queue", "inproc"}}), HasSubstr("journal: must be off with queue = inproc"));
+  EXPECT_THAT(faultsOfSets({{"queue", "inproc"}}), Not(HasSubstr("journal:")));
   EXPECT_THAT(faultsOfSets({{"fulfilment.failures.max", "11"}}),
               HasSubstr("fulfilment.deliveries.max: is below"));
   EXPECT_EQ(sound({{}, {{"role", "worker"}}, {}}).role(), Role::Worker);

@@ -2,6 +2,7 @@
 // each step, answers are honest, and in the end everything comes to rest by itself.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <ostream>
 
 #include <gtest/gtest.h>
@@ -14,27 +15,45 @@ namespace {
 
 // What the engine has no reason to call.
 const std::map<std::string, std::string> kNotCalled = {
-    {"qualifier.settleJournal", "for a forwarder, which this engine does not have"},
-    {"qualifier.lead", "for a forwarder, which this engine does not have"},
-    {"qualifier.resign", "for a forwarder, which this engine does not have"},
     {"store.durability", "for the report of a start, outside the engine"}};
 
 struct TestedCall {
   Part part;
   CallName call;
+  std::optional<Carrying> carrying;  // none: the world that fits the call
   [[nodiscard]] std::string name() const {
     return std::string(partName(part)) + "." + std::string(call.name);
+  }
+  // For the name of the test.
+  [[nodiscard]] std::string title() const {
+    std::string title = std::string(partName(part)) + "_" + std::string(call.name);
+    if (carrying == Carrying::ForwardedMemory) title += "_forwarded_into_memory";
+    if (carrying == Carrying::ForwardedBroker) title += "_forwarded";
+    return title;
   }
 };
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
-void PrintTo(const TestedCall& tested, std::ostream* out) { *out << tested.name(); }
+void PrintTo(const TestedCall& tested, std::ostream* out) { *out << tested.title(); }
+
+// What the way over a forwarder adds to the others.
+bool concernsForwarding(Part part, std::string_view call, Carrying carrying) {
+  const bool memory = carrying == Carrying::ForwardedMemory;
+  if (part == Part::Qualifier) return call == "settleJournal" || (memory && call == "awaitJournal");
+  if (part != Part::Queue) return false;
+  if (memory) return call == "reserve" || call == "deadLetters" || call == "settle";
+  return call == "publish" || call == "stats" || call == "settle" || call == "start";
+}
 
 std::vector<TestedCall> testedCalls() {
   std::vector<TestedCall> calls;
   const auto add = [&calls](Part part, std::span<const CallName> names) {
     for (const CallName& call : names) {
-      if (call.kind != CallKind::CannotFail) calls.push_back({part, call});
+      if (call.kind == CallKind::CannotFail) continue;
+      calls.push_back({part, call, std::nullopt});
+      for (const Carrying carrying : {Carrying::ForwardedMemory, Carrying::ForwardedBroker}) {
+        if (concernsForwarding(part, call.name, carrying)) calls.push_back({part, call, carrying});
+      }
     }
   };
   add(Part::Qualifier, qualifierCalls());
@@ -45,6 +64,12 @@ std::vector<TestedCall> testedCalls() {
 
 // The world in which the engine makes the call.
 std::unique_ptr<EngineWorld> worldFor(const TestedCall& tested) {
+  if (tested.carrying) return std::make_unique<EngineWorld>(*tested.carrying);
+  for (const std::string_view call :
+       {"lead", "resign", "awaitJournal", "readJournal", "setAside", "settleJournal"}) {
+    if (tested.name() == "qualifier." + std::string(call))
+      return std::make_unique<EngineWorld>(Carrying::ForwardedBroker);
+  }
   if (tested.name() == "queue.reserve") return std::make_unique<EngineWorld>(Carrying::Memory);
   if (tested.name() == "qualifier.takeBack") {
     auto world = std::make_unique<EngineWorld>(Carrying::Memory);
@@ -89,6 +114,7 @@ void manageVouchers(EngineWorld& world, VoucherId voucher) {
   world.changeStock(voucher, -1);
   world.sync(voucher);
   world.addEligible(voucher, UserId(7));
+  world.writeGarbage();
   world.lookAtVouchers();
   world.run(milliseconds(1000));
 }
@@ -208,9 +234,8 @@ TEST_P(EngineErrors, FailingForLongHealsByItself) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Calls, EngineErrors, ::testing::ValuesIn(testedCalls()), [](const auto& tested) {
-  return std::string(partName(tested.param.part)) + "_" + std::string(tested.param.call.name);
-});
+INSTANTIATE_TEST_SUITE_P(Calls, EngineErrors, ::testing::ValuesIn(testedCalls()),
+                         [](const auto& tested) { return tested.param.title(); });
 
 }  // namespace
 }  // namespace sluice::test

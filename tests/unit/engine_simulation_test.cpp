@@ -8,6 +8,11 @@
 namespace sluice::test {
 namespace {
 
+constexpr Carrying kCarryings[] = {Carrying::Journal,         Carrying::Journal,
+                                   Carrying::Memory,          Carrying::Broker,
+                                   Carrying::ForwardedMemory, Carrying::ForwardedMemory,
+                                   Carrying::ForwardedBroker, Carrying::ForwardedBroker};
+
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -26,7 +31,7 @@ class History {
  public:
   explicit History(std::uint64_t seed)
       : dice_(seed),
-        carrying_(dice_.once(3) ? (dice_.once(2) ? Carrying::Memory : Carrying::Broker) : Carrying::Journal),
+        carrying_(dice_.oneOf(std::span<const Carrying>(kCarryings))),
         redisLoses_(dice_.once(2)),
         world_(carrying_, milliseconds(0), seed) {}
 
@@ -126,7 +131,11 @@ class History {
   }
 
   void disaster() {
-    switch (dice_.below(6)) {
+    switch (dice_.below(8)) {
+      case 6:
+        return world_.queueLoses(dice_.once(2));
+      case 7:
+        return world_.writeGarbage();
       case 0:
         world_.stopEngine();
         return world_.startEngine();
@@ -162,7 +171,8 @@ class History {
     if (redisLoses_ && part == Part::Qualifier && code == ErrorCode::Corrupt) return;
     const bool unknown = errorTraits(code).mayHaveHappened;
     // A queue that reserves places never loses the answer of a publish, see OrderQueue::publish.
-    if (carrying_ == Carrying::Memory && call.name == "publish" && unknown) return;
+    const bool reserves = carrying_ == Carrying::Memory || carrying_ == Carrying::ForwardedMemory;
+    if (reserves && call.name == "publish" && unknown) return;
     const bool after = unknown && call.kind == CallKind::Changes && dice_.once(2);
     const FaultMoment moment = after ? FaultMoment::After : FaultMoment::Before;
     const std::string name(call.name);

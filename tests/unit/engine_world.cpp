@@ -9,7 +9,7 @@ namespace {
 FakeQueueOptions queueFor(Carrying carrying, FakeQualifier& qualifier) {
   FakeQueueOptions options;
   if (carrying == Carrying::Journal) return journalQueue(qualifier);
-  if (carrying == Carrying::Broker) return options;
+  if (carrying == Carrying::Broker || carrying == Carrying::ForwardedBroker) return options;
   options.traits = {.reserves = true, .delayedRetry = true};
   options.capacity = 50;
   return options;
@@ -31,7 +31,8 @@ std::string_view partName(Part part) noexcept {
 
 EngineWorld::EngineWorld(Carrying carrying, milliseconds orderPace, std::uint64_t seed)
     : fakes(queueFor(carrying, fakes.qualifier), false), carrying_(carrying), orderPace_(orderPace) {
-  fakes.qualifier.setJournal(carrying == Carrying::Journal);
+  fakes.qualifier.setJournal(hasJournal(carrying));
+  fakes.qualifier.setPatient(false);
   fakes.queue.setPatient(false);
   fakes.random.reseed(seed);
 }
@@ -42,7 +43,8 @@ EngineWorld::~EngineWorld() { killEngine(); }
 
 void EngineWorld::startEngine() {
   EngineOptions options;
-  options.journal = carrying_ == Carrying::Journal;
+  options.journal = hasJournal(carrying_);
+  options.forwarderStale = milliseconds(5000);
   options.payWithin = milliseconds(20000);
   options.failuresMax = 2;
   options.orderPace = orderPace_;
@@ -90,7 +92,7 @@ void EngineWorld::killEngine() {
 
 // Without a journal what the process held dies with it: orders without a row are promised no more.
 void EngineWorld::forgetMemory(bool killed) {
-  if (carrying_ == Carrying::Journal) return;
+  if (hasJournal(carrying_)) return;
   holdsMayBeLost_ = holdsMayBeLost_ || killed || !scripted_.empty();
   const auto rows = fakes.store.rows();
   for (auto& [order, told] : told_) {
@@ -165,6 +167,22 @@ void EngineWorld::restartRedis(bool losing) {
   note("Redis restarts");
   fakes.qualifier.restart(true);
   checkAlways();
+}
+
+void EngineWorld::queueLoses(bool said) {
+  if (!isForwarded(carrying_)) return;
+  note(said ? "the queue is deleted" : "the queue loses what it has without a word");
+  std::set<OrderId> kept;
+  for (const auto& [entry, admission] : fakes.qualifier.journalAfter(0)) {
+    kept.insert(admission.order);
+  }
+  fakes.queue.loseMessages(said, kept);
+}
+
+void EngineWorld::writeGarbage() {
+  if (!isForwarded(carrying_)) return;
+  note("somebody writes garbage into the journal");
+  fakes.qualifier.appendUndecodable("garbage");
 }
 
 void EngineWorld::loseLastWrites() {

@@ -20,8 +20,17 @@ enum class Carrying : std::uint8_t {
   Journal,  // the queue reads the journal
   // Journal off, the gate publishes:
   Memory,  // into a bounded queue of this process
-  Broker   // into a durable queue
+  Broker,  // into a durable queue
+  // Journal on, the forwarder moves it:
+  ForwardedMemory,
+  ForwardedBroker
 };
+[[nodiscard]] constexpr bool hasJournal(Carrying carrying) noexcept {
+  return carrying != Carrying::Memory && carrying != Carrying::Broker;
+}
+[[nodiscard]] constexpr bool isForwarded(Carrying carrying) noexcept {
+  return carrying == Carrying::ForwardedMemory || carrying == Carrying::ForwardedBroker;
+}
 
 enum class Part : std::uint8_t { Qualifier, Queue, Store };
 [[nodiscard]] std::string_view partName(Part part) noexcept;
@@ -72,6 +81,9 @@ class EngineWorld {
   // Redis restarts; `losing`: without the hold of a live row and the release of a dead one, where there are
   // such.
   void restartRedis(bool losing = true);
+  // A queue beside the journal loses what the journal still has, and says so or not.
+  void queueLoses(bool said);
+  void writeGarbage();  // into the journal
 
   // Heals everything, lets all come to rest, and checks what holds then.
   void comeToRest();

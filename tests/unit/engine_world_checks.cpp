@@ -65,7 +65,7 @@ void EngineWorld::checkHonest(const OrderRequest& request, const OrderAnswer& an
       break;
   }
   // Without a journal a hold may be owed for a while, see Asking::takeBack.
-  if (carrying_ == Carrying::Journal && holds.size() != holdsBefore.size()) dishonest("a hold was taken");
+  if (hasJournal(carrying_) && holds.size() != holdsBefore.size()) dishonest("a hold was taken");
 }
 
 bool EngineWorld::isPerhaps(OrderId order) const {
@@ -98,7 +98,9 @@ bool EngineWorld::atRest() {
   const auto journal = fakes.qualifier.readJournal({}, 1, soon());
   const auto owed = fakes.store.unreleased(1, soon());
   const Readiness readiness = engine_->readiness();
-  const std::size_t warnings = carrying_ == Carrying::Journal ? 0 : 1;  // that there is no journal
+  // That there is no journal; that somebody wrote into it.
+  const std::size_t warnings =
+      (hasJournal(carrying_) ? 0U : 1U) + (fakes.qualifier.aside().empty() ? 0U : 1U);
   return stats && journal && owed && journal.value().empty() && owed.value().empty() &&
          stats.value().ready + stats.value().inFlight + stats.value().deadLetters == 0 && readiness.ready &&
          readiness.warnings.size() == warnings;
@@ -139,7 +141,7 @@ void EngineWorld::checkRowsAtRest() {
       problem("RELEASE_ONCE: dead row " + id.text() + " has no mark");
   }
   for (const auto& [id, hold] : holds) {
-    const bool mayBeLost = carrying_ != Carrying::Journal && (holdsMayBeLost_ || isPerhaps(id));
+    const bool mayBeLost = !hasJournal(carrying_) && (holdsMayBeLost_ || isPerhaps(id));
     if (!rows.contains(id) && !mayBeLost) problem("NO_LOST_ADMISSION: hold " + id.text() + " has no row");
   }
 }
@@ -173,7 +175,7 @@ void EngineWorld::checkAuditAtRest() {
   for (const Violation& violation : report.value().violations) {
     // What may have been published and was not is lost with journal off, and the audit has to list it.
     const auto& lost = report.value().lost;
-    const bool mayBe = carrying_ != Carrying::Journal && violation.invariant == "NO_LOST_ADMISSION";
+    const bool mayBe = !hasJournal(carrying_) && violation.invariant == "NO_LOST_ADMISSION";
     const bool known = mayBe && std::all_of(lost.begin(), lost.end(), [this](const LostOrder& order) {
                          return holdsMayBeLost_ || isPerhaps(order.order);
                        });

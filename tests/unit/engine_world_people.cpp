@@ -35,7 +35,7 @@ void EngineWorld::look(OrderId order) {
        (found ? std::string(found.value().status) : found.error().text));
   if (found) return;
   checkCode("find", found.error().code);
-  const bool admitted = !told.perhaps && carrying_ == Carrying::Journal;
+  const bool admitted = !told.perhaps && hasJournal(carrying_);
   if (admitted && found.error().code == ErrorCode::NotFound && !scripted_.contains(ErrorCode::NotFound))
     problem("HONEST_REFUSAL: an admitted order is called not found");
 }

@@ -7,6 +7,7 @@
 #include "contract/queue_contract.h"
 #include "inproc_queue.h"
 #include "support/manual_clock.h"
+#include "support/recording_log.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the one symbol of the plugin boundary
 extern "C" const sluice::PluginDescriptor* sluice_plugin() noexcept;
@@ -61,8 +62,7 @@ class InprocFixture final : public QueueFixture {
         return made ? Status() : Status(made.error());
       };
     };
-    return {{"the journal, which it does not read", opening(true, {}), "journal = off", ""},
-            {"an unknown option", opening(false, {{"capasity", "3"}}), "capacity", ""},
+    return {{"an unknown option", opening(false, {{"capasity", "3"}}), "capacity", ""},
             {"no room at all", opening(false, {{"capacity", "0"}}), "capacity", ""}};
   }
 
@@ -122,6 +122,35 @@ TEST(InprocQueue, AnotherSlotsMessageIsNotOurs) {
   const auto held = queue.receive(1, 1, kNow);
   EXPECT_EQ(queue.settle(0, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Stale);
   EXPECT_EQ(queue.settle(1, settlementsOf(held.value()), kNow).value().at(0), SettleOutcome::Settled);
+}
+
+// What the journal has as well is not lost with the process.
+TEST(InprocQueue, AtItsEndSaysHowManyItAloneHad) {
+  RecordingLog log;
+  {
+    inproc::InprocQueue queue({.capacity = 10, .deadMax = 1}, log, systemClock());
+    ASSERT_TRUE(queue.start(kNow).ok());
+    ASSERT_EQ(queue.reserve(6).value(), 6U);
+    auto messages = messagesOf(admissionsOf(1, 6));
+    for (QueueMessage& message : messages) {
+      message.journal = {1, 1};
+    }
+    ASSERT_TRUE(queue.publish(messages, kNow).ok());
+    EXPECT_EQ(queue.receive(0, 2, kNow).value().size(), 2U);
+  }
+  EXPECT_EQ(log.text(), "");
+  {
+    inproc::InprocQueue queue({.capacity = 10, .deadMax = 1}, log, systemClock());
+    ASSERT_TRUE(queue.start(kNow).ok());
+    ASSERT_EQ(queue.reserve(3).value(), 3U);
+    auto messages = messagesOf(admissionsOf(1, 3));
+    for (QueueMessage& message : messages) {
+      message.journal = {};
+    }
+    ASSERT_TRUE(queue.publish(messages, kNow).ok());
+    EXPECT_EQ(queue.receive(0, 2, kNow).value().size(), 2U);
+  }
+  EXPECT_NE(log.text().find("3 admissions"), std::string::npos) << log.text();
 }
 
 TEST(InprocQueue, TheFactoryPassesItsOptionsOn) {

@@ -30,6 +30,18 @@ bool has(const std::string& page, const std::string& line) {
   return ("\n" + page).find("\n" + line + "\n") != std::string::npos;
 }
 
+TEST(Metrics, ShowTheForwarderWhereThereIsOne) {
+  EngineStats stats = someStats();
+  stats.forwarder = {true, true, "one", 7, 2, 1, milliseconds(2500), ""};
+  const std::string page = metricsText(stats, {}, {}, {});
+  EXPECT_TRUE(has(page, "sluice_forwarder_leads 1")) << page;
+  EXPECT_TRUE(has(page, "sluice_forwarder_forwarded_total 7"));
+  EXPECT_TRUE(has(page, "sluice_forwarder_rereads_total 2"));
+  EXPECT_TRUE(has(page, "sluice_forwarder_set_aside_total 1"));
+  EXPECT_TRUE(has(page, "sluice_forwarder_paused 0"));
+  EXPECT_TRUE(has(page, "sluice_journal_oldest_age_seconds 2.5"));
+}
+
 TEST(Metrics, ShowsWhatTheEngineCounts) {
   AnswerCounts answers;
   answers.byClass[3] = 7;
@@ -45,6 +57,7 @@ TEST(Metrics, ShowsWhatTheEngineCounts) {
   EXPECT_TRUE(has(page, "sluice_qualify_batch_size_bucket{le=\"+Inf\"} 2"));
   EXPECT_TRUE(has(page, "sluice_qualify_batch_size_sum 4"));
   EXPECT_TRUE(has(page, "sluice_queue_ready 5"));
+  EXPECT_EQ(page.find("sluice_forwarder"), std::string::npos) << "nothing has to be forwarded";
   EXPECT_TRUE(has(page, "sluice_queue_oldest_age_seconds 1.5"));
   EXPECT_TRUE(has(page, "sluice_fulfilment_paused 1"));
   EXPECT_TRUE(has(page, "sluice_http_answers_total{class=\"4xx\"} 7"));

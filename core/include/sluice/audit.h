@@ -6,9 +6,9 @@
 //           end it, but damaged keys of a voucher (Corrupt) are a finding.
 // Memory:   24 bytes for each hold of one voucher at a time, about 50 for each admission that waits.
 // Note:     a hold without a row is waiting while its admission is in the journal or in a dead letter.
-//           Where the queue is not the journal itself, it is also waiting while that queue is not empty,
-//           and while the process that issued it holds its lease (it may be in that process' memory). Else
-//           it is lost. Suspects are read twice, so that an order which moves during the audit is not
+//           Without a journal it is also waiting while the queue is not empty, and while the process that
+//           issued it holds its lease (it may be in that process' memory); beside a journal, while a queue
+//           that outlives its processes is not empty (it may carry a replayed letter). Else it is lost. Suspects are read twice, so that an order which moves during the audit is not
 //           called lost.
 #pragma once
 

@@ -5,8 +5,8 @@
 // Threads:  order() and the reads from any thread; start and stop by the owner. Lifetime: construction is
 //           inert. start() opens store, qualifier and queue (each may be away: then the engine is up and
 //           not ready), leases a process number and starts the threads of its role. stop() refuses new
-//           requests, finishes those in flight, stores what waits in a queue that dies with this process,
-//           hands the rest of a durable queue back, gives the process number back; idempotent. Blocking:
+//           requests, finishes those in flight, stores what waits only in a queue that dies with this
+//           process, hands the rest of a durable queue back, leaves the forwarder's lease to others, gives the process number back; idempotent. Blocking:
 //           order() until its Deadline at the latest; nothing on its way takes a lock shared by all
 //           requests or asks the store.
 #pragma once
@@ -36,8 +36,10 @@ struct EngineOptions {
   std::uint32_t deliveriesMax = 10;
   milliseconds retryBase{1000};  // see backoff() in clock.h
   milliseconds retryMax{60000};
-  milliseconds leaseDuration{10000};  // of the process number
-  milliseconds orderPace{0};          // pause before each order is stored; for demonstrations of crashes
+  milliseconds leaseDuration{10000};   // of the process number
+  milliseconds forwarderLease{5000};   // of the process that moves the journal into the queue
+  milliseconds forwarderStale{30000};  // an entry of this age whose message nobody has is forwarded again
+  milliseconds orderPace{0};           // pause before each order is stored; for demonstrations of crashes
 };
 
 struct OrderRequest {
@@ -56,9 +58,22 @@ struct OrderAnswer {
 
 struct Readiness {
   bool ready = false;
+  std::string forwarder;  // what moves the journal into the queue, for people; empty where nothing has to
   std::vector<std::string> reasons;  // why not, for people
   std::vector<std::string> warnings;
   Durability durability = Durability::L0;
+};
+
+// Of what moves the journal into a queue that does not read it.
+struct ForwarderStats {
+  bool runs = false;            // this engine has one
+  bool leads = false;           // and it is the one that moves
+  std::string leader;           // who leads, as far as known
+  std::uint64_t forwarded = 0;  // messages published since start, repeated ones too
+  std::uint64_t rereads = 0;    // times the journal was read from its start
+  std::uint64_t setAside = 0;   // entries that nobody could decode
+  milliseconds oldestAge{0};    // the leader's: of the oldest entry that waits for its row
+  std::string pausedWhy;        // why nothing is moved just now
 };
 
 struct EngineStats {
@@ -73,6 +88,7 @@ struct EngineStats {
   bool paused = false;   // fulfilment waits for the store
   bool alarmed = false;  // and goes on only once an operator has acted
   std::string pausedWhy;
+  ForwarderStats forwarder;
   QueueStats queue;  // of the last health step
   QualifierStats qualifier;
   QualifierHealth health;  // of the last health step

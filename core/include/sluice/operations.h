@@ -119,7 +119,7 @@ class DeadLetters {
                                         std::size_t max, Deadline deadline);
   [[nodiscard]] Result<DeadLetter> show(const std::string& id, Deadline deadline);
   [[nodiscard]] Status replay(const std::string& id, Deadline deadline);
-  // Writes the dead row (rule R3), releases the hold, then forgets the letter. A letter that does not decode
+  // Writes the dead row (rule R3), releases the hold, deletes its journal entry, then forgets the letter. A letter that does not decode
   // is only forgotten.
   [[nodiscard]] Status drop(const std::string& id, Deadline deadline);
 

@@ -55,6 +55,12 @@ constexpr auto kOptions = std::to_array<OptionSpec>({
     {"journal.max", OptionType::Integer, "1000000", "1..100000000", kPublic,
      "Most admissions waiting in the journal; beyond it requests are answered busy. One takes about 150 "
      "bytes of Redis' memory."},
+    {"forwarder.lease", OptionType::Duration, "5s", "1s..10m", kPublic,
+     "How long the process that moves the journal into the queue keeps that office without renewal. Shorter "
+     "hands it "
+     "on sooner, longer bears longer pauses. Queues that read the journal need none."},
+    {"forwarder.stale", OptionType::Duration, "30s", "1s..24h", kPublic,
+     "A journal entry of this age that was moved and that the queue seems to have lost is moved again."},
     {"gate.inflight.max", OptionType::Integer, "20000", "1..1000000", kPublic,
      "Most requests at the gate; more are answered busy at once. Raising it costs memory and waiting time."},
     {"gate.batches", OptionType::Integer, "2", "1..64", kPublic,

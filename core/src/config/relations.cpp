@@ -75,11 +75,6 @@ class Relations {
       refuse("journal",
              "cannot be off with queue = stream, which reads the journal; switch it on or use another queue");
     }
-    if (queue == "inproc" && core_.boolean("journal")) {
-      refuse("journal",
-             "must be off with queue = inproc, which keeps admissions in memory; switch it off or use queue "
-             "= stream");
-    }
     if (core_.integer("fulfilment.deliveries.max") < core_.integer("fulfilment.failures.max")) {
       refuse("fulfilment.deliveries.max",
              "is below fulfilment.failures.max; each failure is a delivery too, so raise it");

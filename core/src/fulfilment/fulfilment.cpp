@@ -19,13 +19,18 @@ constexpr milliseconds kRestMax{200};
 }  // namespace
 
 Fulfilment::Fulfilment(Parts parts, FulfilmentOptions options, std::size_t slot, FulfilmentCounts& counts)
-    : parts_(parts), options_(options), slot_(slot), counts_(counts) {}
+    : parts_(parts), options_(options), slot_(slot), counts_(counts), entries_(parts) {}
 
 milliseconds Fulfilment::step(milliseconds receiveWait) {
+  const bool erased = entries_.erase();
   const SteadyTime now = parts_.clock.steady();
   if (now < pausedUntil_) {
     renewLeases();
     return std::min(kRestMax, std::chrono::ceil<milliseconds>(pausedUntil_ - now));
+  }
+  if (!erased && entries_.full()) {
+    beginPause(PauseKind::Away, "redis: the journal entries of settled orders cannot be deleted");
+    return kPauseBase;
   }
   if (!settle()) return kPauseBase;
   if (items_.empty() && !receive(receiveWait)) return milliseconds(0);
@@ -85,7 +90,9 @@ void Fulfilment::buryExhausted() {
 
 void Fulfilment::moveSettled() {
   for (Item& item : items_) {
-    if (item.settlement) settlements_.push_back(std::move(*item.settlement));
+    if (!item.settlement) continue;
+    settlements_.push_back(std::move(*item.settlement));
+    journal_.push_back(item.delivery.journal);
   }
   std::erase_if(items_, [](const Item& item) { return item.settlement.has_value(); });
 }
@@ -104,14 +111,24 @@ bool Fulfilment::settle() {
     // They come again when their lease has run out; what is in the store stays there.
     parts_.log.repeated(LogLevel::Error, "fulfilment", "settling failed", outcomes.error().text);
   } else {
-    for (std::size_t k = 0; k < settlements_.size(); ++k) {
-      if (outcomes.value()[k] == SettleOutcome::Stale) continue;
-      if (settlements_[k].kind == SettleKind::DeadLetter) ++counts_.deadLettered;
-      if (settlements_[k].kind == SettleKind::RetryLater) ++counts_.retried;
-    }
+    noteSettled(outcomes.value());
   }
   settlements_.clear();
+  journal_.clear();
+  (void)entries_.erase();
   return true;
+}
+
+void Fulfilment::noteSettled(std::span<const SettleOutcome> outcomes) {
+  const bool deadLast = parts_.queue.traits().durable;
+  for (std::size_t k = 0; k < settlements_.size(); ++k) {
+    const bool ours = outcomes[k] == SettleOutcome::Settled;
+    const SettleKind kind = settlements_[k].kind;
+    if (ours && kind == SettleKind::DeadLetter) ++counts_.deadLettered;
+    if (ours && kind == SettleKind::RetryLater) ++counts_.retried;
+    if (kind == SettleKind::Done || (ours && kind == SettleKind::DeadLetter && deadLast))
+      entries_.add(journal_[k]);
+  }
 }
 
 void Fulfilment::renewLeases() {

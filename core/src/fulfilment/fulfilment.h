@@ -7,6 +7,9 @@
 //           are away the messages in hand are kept, their lease renewed and no retry spent; it goes on by
 //           itself. Only what is wrong with a message counts as its failure; one that fails too often, or
 //           kills too many processes, becomes a dead letter.
+// Journal:  where a forwarder brought a message, its entry is deleted once the queue has settled it for good: when it
+//           is done (also when it was not ours any more: its row decides), and when it is a dead letter of a queue
+//           that outlives this process.
 #pragma once
 
 #include <atomic>
@@ -18,6 +21,8 @@
 
 #include "sluice/histogram.h"
 #include "sluice/operations.h"
+
+#include "forward/settled_entries.h"
 
 namespace sluice::fulfilment {
 
@@ -62,6 +67,9 @@ class Fulfilment {
   // before the next.
   milliseconds step(milliseconds receiveWait);
 
+  // The last word before the end: deletes the entries that are still to be deleted. Answers how many stay.
+  [[nodiscard]] std::size_t eraseSettled(Deadline deadline) { return entries_.eraseBy(deadline); }
+
   [[nodiscard]] Pause pause() const;
   // Messages received and not settled yet.
   [[nodiscard]] std::size_t inHand() const noexcept { return items_.size() + settlements_.size(); }
@@ -87,6 +95,7 @@ class Fulfilment {
   void postpone(Item& item);
   void moveSettled();
   bool settle();
+  void noteSettled(std::span<const SettleOutcome> outcomes);
   void renewLeases();
   void beginPause(PauseKind kind, const std::string& why);
   void endPause();
@@ -98,6 +107,8 @@ class Fulfilment {
   FulfilmentCounts& counts_;
   std::vector<Item> items_;
   std::vector<Settlement> settlements_;
+  std::vector<JournalId> journal_;  // the entry of each settlement
+  forward::SettledEntries entries_;
   std::optional<SteadyTime> pacedUntil_;
   SteadyTime pausedUntil_{};
   SteadyTime renewedAt_{};

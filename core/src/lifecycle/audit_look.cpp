@@ -211,18 +211,24 @@ Status readLetters(Waiting& waiting, Parts parts, Deadline deadline) {
   }
 }
 
+// Whether the queue may carry what the journal does not have: without a journal all of it, and beside one the replayed
+// letters of a queue that outlives its processes.
+bool mayHide(const Parts& parts) {
+  const QueueTraits& traits = parts.queue.traits();
+  return !traits.readsJournal && (traits.durable || !parts.qualifier.keepsJournal());
+}
+
 Status readQueue(Waiting& waiting, Parts parts, Deadline deadline) {
   const auto stats = parts.queue.stats(deadline);
   if (!stats) return stats.error();
   waiting.queueDepth = stats.value().ready + stats.value().inFlight;
-  waiting.queueHides = !parts.queue.traits().readsJournal && waiting.queueDepth > 0;
+  waiting.queueHides = mayHide(parts) && waiting.queueDepth > 0;
   return {};
 }
 
-// Where the journal is the queue, an admission is in it until it is settled, and no process can hold it
-// alone.
+// With a journal an admission is in it until it has a row or is a dead letter, and no process can hold it alone.
 Status readLeases(Waiting& waiting, Parts parts, Deadline deadline) {
-  if (parts.queue.traits().readsJournal) return {};
+  if (parts.qualifier.keepsJournal()) return {};
   auto leases = parts.store.listProcesses(deadline);
   if (!leases) return leases.error();
   waiting.leases = std::move(leases).take();

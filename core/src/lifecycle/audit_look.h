@@ -57,8 +57,8 @@ struct Waiting {
   std::map<VoucherId, std::int64_t> count;
   std::map<VoucherId, std::int64_t> deadLettered;
   bool journalEmpty = true;
-  std::int64_t queueDepth = 0;  // ready and in flight
-  bool queueHides = false;      // a queue beside the journal is not empty: what it carries cannot be listed
+  std::int64_t queueDepth = 0;       // ready and in flight
+  bool queueHides = false;           // the queue carries what the journal may not have, and cannot be listed
   std::vector<ProcessLease> leases;  // in force, where an admission may be in a process' memory only
   [[nodiscard]] bool mayBeOnItsWay(OrderId order) const;
 };

@@ -79,6 +79,12 @@ Status DeadLetters::drop(const std::string& id, Deadline deadline) {
     Status settled = settle(parts_, *letter.value().admission, deadline);
     if (!settled) return settled;
   }
+  // Before the letter goes, which alone names the entry: should it stay, the order is forwarded again and found to
+  // have a row.
+  if (const JournalId entry = letter.value().journal; entry.valid()) {
+    const auto erased = parts_.qualifier.settleJournal({&entry, 1}, deadline);
+    if (!erased) return erased.error();
+  }
   Status removed = parts_.queue.removeDeadLetter(id, deadline);
   // Somebody dropped it at the same time, to the same end.
   if (!removed && removed.error().code == ErrorCode::NotFound) return {};

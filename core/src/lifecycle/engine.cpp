@@ -3,6 +3,8 @@
 #include "lifecycle/engine.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <thread>
 #include <utility>
 
@@ -20,6 +22,8 @@ constexpr milliseconds kAgainSoon{100};
 constexpr milliseconds kStoreWithin{2000};
 constexpr milliseconds kOpenWithin{5000};
 constexpr milliseconds kReceiveWait{200};
+// How long the forwarder waits for an entry: an entry ends the wait, so it costs no time but that of a stop.
+constexpr milliseconds kJournalWait{200};
 // Rows of one expiry or release step; a backlog is worked off step by step, so that neither keeps the other
 // waiting.
 constexpr std::size_t kRowsInStep = 1000;
@@ -48,6 +52,15 @@ fulfilment::FulfilmentOptions fulfilmentOptions(const EngineOptions& options) {
           options.retryBase, options.retryMax,  options.orderPace};
 }
 
+// No other process has it, nor has an earlier life of this one.
+forward::ForwarderOptions forwarderOptions(const EngineOptions& options, Random& random) {
+  constexpr int kHex = 16;
+  std::array<char, kHex> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), random.next(), kHex).ptr;
+  return {options.instance + "/" + std::string(digits.begin(), end), options.forwarderLease,
+          options.forwarderStale};
+}
+
 }  // namespace
 
 EngineImpl::EngineImpl(Parts parts, EngineOptions options)
@@ -57,6 +70,10 @@ EngineImpl::EngineImpl(Parts parts, EngineOptions options)
       lease_(parts.store, parts.clock, parts.log, ids_, options_.instance, options_.leaseDuration),
       health_(parts),
       store_("store", [this](Deadline deadline) { return openStore(parts_.store, deadline); }) {
+  if (forwards()) {
+    forwarder_ = std::make_unique<forward::Forwarder>(parts, forwarderOptions(options_, parts.random),
+                                                      [this] { return health_.report().queueWhy.empty(); });
+  }
   for (std::size_t slot = 0; works() && slot < std::max<std::size_t>(1, options_.workers); ++slot) {
     workers_.push_back(
         std::make_unique<fulfilment::Fulfilment>(parts, fulfilmentOptions(options_), slot, counts_));
@@ -115,12 +132,7 @@ Status EngineImpl::openParts(Deadline deadline) {
 }
 
 Status EngineImpl::checkTraits() const {
-  const bool queueIsJournal = parts_.queue.traits().readsJournal;
-  if (options_.journal && !queueIsJournal) {
-    return {ErrorCode::Misconfigured,
-            "this queue does not read the journal: set journal = off, or queue = stream"};
-  }
-  if (!options_.journal && queueIsJournal) {
+  if (!options_.journal && parts_.queue.traits().readsJournal) {
     return {ErrorCode::Misconfigured, "this queue is the journal: set journal = on, or another queue"};
   }
   if (!options_.journal) {
@@ -137,6 +149,7 @@ void EngineImpl::addSteps() {
   line("store", [this] { return storeStep(); });
   if (works()) line("lifecycle", [this] { return workStep(); });
   if (admits() && !options_.journal) line("gate", [this] { return oweStep(); });
+  if (forwarder_) line("forwarder", [this] { return forwarder_->step(kJournalWait); });
   for (const auto& worker : workers_) {
     line("fulfilment", [&worker] { return worker->step(kReceiveWait); });
   }
@@ -228,10 +241,10 @@ void EngineImpl::closeParts() noexcept {
   parts_.store.close();
 }
 
-// What waits in a queue that dies with this process is stored before the process ends; what outlives it is
-// left to others.
+// What waits only in a queue that dies with this process is stored before the process ends; what is in the journal
+// or outlives it is left to others.
 void EngineImpl::finishQueue(Deadline deadline) noexcept {
-  if (!works() || !health_.queueOpen() || parts_.queue.traits().durable) return;
+  if (!works() || !health_.queueOpen() || parts_.queue.traits().durable || options_.journal) return;
   while (!deadline.passed()) {
     const auto stats = parts_.queue.stats(deadline);
     if (!stats || stats.value().ready + stats.value().inFlight == 0) return;
@@ -244,9 +257,19 @@ void EngineImpl::sayGoodbye(Deadline deadline) noexcept {
   // Nobody else knows these holds.
   if (const std::size_t owed = gate_.takeBackOwed(deadline); owed > 0)
     failed({ErrorCode::Unavailable, std::to_string(owed) + " holds could not be given back; run the audit"});
+  for (const auto& worker : workers_) {
+    if (const std::size_t stay = worker->eraseSettled(deadline); stay > 0)
+      failed({ErrorCode::Unavailable, std::to_string(stay) +
+                                          " journal entries of settled orders stay; they are "
+                                          "forwarded once more"});
+  }
   if (health_.queueOpen()) {
     const auto handedBack = parts_.queue.drain(deadline);
     if (!handedBack) failed(handedBack.error());
+  }
+  if (forwarder_) {
+    const Status resigned = forwarder_->resign(deadline);
+    if (!resigned) failed(resigned.error());
   }
   if (store_.done()) {
     const Status ended = lease_.end(gate_.admitted(), deadline);

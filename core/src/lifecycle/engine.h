@@ -1,7 +1,8 @@
 // The one implementation of Engine; see sluice/engine.h for its promises.
 //
 // Threads inside: health (Redis, queue, recovery), store (catalog, lease), lifecycle (expiry, releases), gate
-// (holds that are owed, where the gate publishes), and one for each queue slot. None waits for another, so
+// (holds that are owed, where the gate publishes) or forwarder (where the queue does not read the journal), and
+// one for each queue slot. None waits for another, so
 // that a frozen database cannot keep Redis' return from being noticed. What a thread does is a list of steps;
 // a simulation runs them without threads (open, runDue).
 #pragma once
@@ -18,6 +19,7 @@
 #include "admission/catalog.h"
 #include "admission/gate.h"
 #include "admission/order_id_generator.h"
+#include "forward/forwarder.h"
 #include "fulfilment/fulfilment.h"
 #include "lifecycle/health.h"
 #include "lifecycle/opening.h"
@@ -49,6 +51,9 @@ class EngineImpl final : public Engine {
 
   [[nodiscard]] bool admits() const noexcept { return options_.role != Role::Worker; }
   [[nodiscard]] bool works() const noexcept { return options_.role != Role::Front; }
+  [[nodiscard]] bool forwards() const noexcept {
+    return options_.journal && !parts_.queue.traits().readsJournal;
+  }
   [[nodiscard]] Status checkTraits() const;
   Status openParts(Deadline deadline);
   void addSteps();
@@ -64,6 +69,8 @@ class EngineImpl final : public Engine {
   [[nodiscard]] fulfilment::Pause pause() const;
   void explainStore(Readiness& readiness) const;
   void explainPause(Readiness& readiness) const;
+  void explainQueue(Readiness& readiness, const HealthReport& health) const;
+  void explainForwarder(Readiness& readiness, const HealthReport& health) const;
 
   Parts parts_;
   const EngineOptions options_;
@@ -73,6 +80,7 @@ class EngineImpl final : public Engine {
   ProcessLeaseKeeper lease_;
   Health health_;
   Opening store_;
+  std::unique_ptr<forward::Forwarder> forwarder_;
   fulfilment::FulfilmentCounts counts_;
   std::vector<std::unique_ptr<fulfilment::Fulfilment>> workers_;
   std::atomic<std::uint64_t> expired_{0};

@@ -33,6 +33,27 @@ void EngineImpl::explainPause(Readiness& readiness) const {
   (serious ? readiness.reasons : readiness.warnings).push_back("fulfilment is paused: " + paused.why);
 }
 
+// Admissions go on while a queue beside the journal is away: they wait in the journal, up to its cap. What an operator
+// must mend is told all the same.
+void EngineImpl::explainQueue(Readiness& readiness, const HealthReport& health) const {
+  if (health.queueWhy.empty()) return;
+  const bool vital = !forwards() || !admits() || health.queueWrong;
+  (vital ? readiness.reasons : readiness.warnings).push_back(health.queueWhy);
+}
+
+void EngineImpl::explainForwarder(Readiness& readiness, const HealthReport& health) const {
+  if (!forwarder_) return;
+  const ForwarderStats stats = forwarder_->stats();
+  readiness.forwarder = stats.leads ? "this process leads" : "no leader is known";
+  if (!stats.leads && !stats.leader.empty()) readiness.forwarder = "led by " + stats.leader;
+  if (!stats.pausedWhy.empty()) readiness.warnings.push_back("the forwarder waits: " + stats.pausedWhy);
+  if (health.redis.asideDepth > 0) {
+    readiness.warnings.push_back(
+        std::to_string(health.redis.asideDepth) +
+        " entries of the journal did not decode and were put aside, in Redis' stream `dead`");
+  }
+}
+
 Readiness EngineImpl::readiness() const {
   Readiness readiness;
   if (life_ != Life::Started) {
@@ -43,7 +64,8 @@ Readiness EngineImpl::readiness() const {
   readiness.durability = options_.journal ? health.redis.durability : Durability::L0;
   readiness.warnings = health.warnings;
   if (!health.redisWhy.empty()) readiness.reasons.push_back(health.redisWhy);
-  if (!health.queueWhy.empty()) readiness.reasons.push_back(health.queueWhy);
+  explainQueue(readiness, health);
+  explainForwarder(readiness, health);
   explainStore(readiness);
   explainPause(readiness);
   if (health.queue.deadMax > 0 && health.queue.deadLetters >= health.queue.deadMax) {
@@ -80,6 +102,7 @@ EngineStats EngineImpl::stats() const {
   stats.paused = paused.kind != fulfilment::PauseKind::None;
   stats.alarmed = paused.kind == fulfilment::PauseKind::Alarm;
   stats.pausedWhy = paused.why;
+  if (forwarder_) stats.forwarder = forwarder_->stats();
   const HealthReport health = health_.report();
   stats.queue = health.queue;
   stats.health = health.redis;

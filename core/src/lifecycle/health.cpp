@@ -110,8 +110,9 @@ void Health::lookAtLeftOut(HealthReport& report) {
 }
 
 void Health::lookAtQueue(HealthReport& report) {
-  if (!queue_.attempt(Deadline::in(kOpenWithin))) {
+  if (const Status opened = queue_.attempt(Deadline::in(kOpenWithin)); !opened) {
     report.queueWhy = queue_.why();
+    report.queueWrong = opened.error().code == ErrorCode::Misconfigured;
     return;
   }
   auto stats = parts_.queue.stats(Deadline::in(kProbeWithin));
@@ -119,6 +120,7 @@ void Health::lookAtQueue(HealthReport& report) {
     report.queue = std::move(stats).take();
   } else {
     report.queueWhy = "queue: " + stats.error().text;
+    report.queueWrong = stats.error().code == ErrorCode::Misconfigured;
   }
 }
 

@@ -21,6 +21,7 @@ struct HealthReport {
   std::string redisWhy = "redis: not looked at yet";  // why not admitting; empty otherwise
   std::vector<std::string> warnings;
   std::string queueWhy = "queue: not looked at yet";  // why the queue does not answer; empty where it does
+  bool queueWrong = false;                            // and it is for an operator to mend
   QualifierHealth redis;
   QueueStats queue;
 };

@@ -65,10 +65,11 @@ class EligibleUsers {
   UserId after_;
 };
 
-// The journal is checked by the qualifier. A queue beside it may still carry what has left the journal; which
-// voucher's, it cannot say.
+// The journal is checked by the qualifier. A queue may carry what the journal does not have: without a journal all of
+// it, and beside one the replayed letters of a queue that outlives its processes. Which voucher's, it cannot say.
 Status requireEmptyQueue(Parts parts, Deadline deadline) {
-  if (parts.queue.traits().readsJournal) return {};
+  const QueueTraits& traits = parts.queue.traits();
+  if (traits.readsJournal || (parts.qualifier.keepsJournal() && !traits.durable)) return {};
   const auto stats = parts.queue.stats(deadline);
   if (!stats) return stats.error();
   const std::int64_t waiting = stats.value().ready + stats.value().inFlight;
