@@ -18,9 +18,11 @@ std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-TEST(Idle, AServerWithNothingToDoIsQuiet) {
+void expectQuiet(const ServerProcess::Sets& sets) {
   PrivateRedis redis;
-  ServerProcess server({{"redis.socket", redis.target().socketPath}});
+  ServerProcess::Sets all = sets;
+  all.emplace_back("redis.socket", redis.target().socketPath);
+  ServerProcess server(all);
   server.start();
   server.createVoucher(1, 100);
   expectOneRowEach(server, admitted(storm(server, 1, 1, 50)), milliseconds(20000));
@@ -56,6 +58,12 @@ TEST(Idle, AServerWithNothingToDoIsQuiet) {
   EXPECT_EQ(server.log().find("warning"), std::string::npos) << server.log();
   expectOrdersFlowAgain(server, 1, 1000, milliseconds(5000));
   expectCleanAudit(server);
+}
+
+TEST(Idle, AServerWithNothingToDoIsQuiet) { expectQuiet({}); }
+
+TEST(Idle, AServerThatForwardsAndHasNothingToDoIsQuiet) {
+  expectQuiet({{"queue", "inproc"}, {"journal", "on"}});
 }
 
 }  // namespace

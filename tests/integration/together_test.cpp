@@ -13,6 +13,9 @@ const std::string kStore = SLUICE_TOGETHER_STORE;
 // A lease that a test can wait for.
 Settings streamQueue() { return {{"queue", "stream"}, {"journal", "true"}, {"queue.stream.lease", "3s"}}; }
 Settings inprocQueue() { return {{"queue", "inproc"}, {"journal", "false"}}; }
+Settings inprocJournalQueue() {
+  return {{"queue", "inproc"}, {"journal", "true"}, {"forwarder.lease", "1s"}, {"forwarder.stale", "2s"}};
+}
 
 TogetherPair thePair() {
   TogetherPair pair;
@@ -23,6 +26,11 @@ TogetherPair thePair() {
     pair.otherQueue = inprocQueue();
   } else if (kQueue == "inproc") {
     pair.queue = inprocQueue();
+    pair.otherQueue = streamQueue();
+  }
+  if (kQueue == "inproc_journal") {
+    pair.queue = inprocJournalQueue();
+    pair.survivesKill = true;
     pair.otherQueue = streamQueue();
   }
   if (kStore == "sqlite") pair.makeWorld = makeSqliteTogether;
