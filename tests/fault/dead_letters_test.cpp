@@ -67,12 +67,19 @@ class Refused {
   std::unique_ptr<FleetStore> store_;
 };
 
-class DeadLettersFull : public testing::TestWithParam<std::string> {
+struct QueueOfOne {
+  std::string name;
+  std::string queue;
+  std::string journal;
+  friend std::ostream& operator<<(std::ostream& out, const QueueOfOne& of) { return out << of.name; }
+};
+
+class DeadLettersFull : public testing::TestWithParam<QueueOfOne> {
  protected:
-  static ServerProcess::Sets setsOf(const std::string& queue) {
-    return {{"queue", queue},
-            {"journal", queue == "inproc" ? "off" : "on"},
-            {"queue." + queue + ".dead.max", "3"},
+  static ServerProcess::Sets setsOf(const QueueOfOne& of) {
+    return {{"queue", of.queue},
+            {"journal", of.journal},
+            {"queue." + of.queue + ".dead.max", "3"},
             {"fulfilment.failures.max", "1"},
             {"fulfilment.batch", "1"}};
   }
@@ -93,7 +100,9 @@ TEST_P(DeadLettersFull, AlarmAndBlockDropNothingAndItGoesOnByItselfOnceThereIsRo
   const HttpReply ready = server.get("/readyz");
   EXPECT_EQ(ready.status, 503) << ready.body;
   EXPECT_THAT(ready.body, HasSubstr("dead.max"));
+  EXPECT_THAT(ready.body, HasSubstr("fulfilment is paused: queue: "));
   EXPECT_THAT(ready.body, HasSubstr("replay or drop"));
+  EXPECT_THAT(ready.body, HasSubstr("3 of 3")) << "the warning of every process";
   EXPECT_EQ(place.store().rowsById().size(), 0U) << "blocked: nothing behind it is stored";
 
   // The one that was in the way becomes a letter as soon as there is room, and what waits behind it flows.
@@ -109,8 +118,11 @@ TEST_P(DeadLettersFull, AlarmAndBlockDropNothingAndItGoesOnByItselfOnceThereIsRo
   place.expectCleanAudit();
 }
 
-INSTANTIATE_TEST_SUITE_P(Queues, DeadLettersFull, testing::Values("stream", "inproc"),
-                         [](const auto& queue) { return queue.param; });
+INSTANTIATE_TEST_SUITE_P(Queues, DeadLettersFull,
+                         testing::Values(QueueOfOne{"stream", "stream", "on"},
+                                         QueueOfOne{"inproc", "inproc", "off"},
+                                         QueueOfOne{"inproc_with_journal", "inproc", "on"}),
+                         [](const auto& queue) { return queue.param.name; });
 
 TEST(DeadLettersOfAServer, AreListedCountedReplayedAndDroppedOnTheCommandLine) {
   Refused place(ServerProcess::Sets{{"fulfilment.failures.max", "1"}});
