@@ -27,8 +27,8 @@ class StreamFleetQueue final : public FleetQueue {
 
 }  // namespace
 
-const std::vector<std::string>& fleetQueueNames() {
-  static const std::vector<std::string> names = {"stream"};
+const std::vector<FleetQueueName>& fleetQueueNames() {
+  static const std::vector<FleetQueueName> names = {{"stream", false}};
   return names;
 }
 

@@ -17,16 +17,20 @@
 
 namespace sluice::test {
 
-// The queue of a fleet. A queue with a server of its own adds that to its object, and its faults to the
-// table of fleet_test.cpp.
 class FleetQueue {
  public:
   virtual ~FleetQueue();
   // What a process needs to use it, with leases as short as the tests want them.
   [[nodiscard]] virtual ServerProcess::Sets sets() const = 0;
+  // None where Redis itself is the queue.
+  [[nodiscard]] virtual FleetServer* server() { return nullptr; }
 };
 
-[[nodiscard]] const std::vector<std::string>& fleetQueueNames();  // "stream"
+struct FleetQueueName {
+  std::string name;
+  bool hasServer = false;
+};
+[[nodiscard]] const std::vector<FleetQueueName>& fleetQueueNames();  // "stream"
 [[nodiscard]] std::unique_ptr<FleetQueue> makeFleetQueue(const std::string& name);
 
 class Fleet {
@@ -42,6 +46,8 @@ class Fleet {
   [[nodiscard]] PrivateRedis& redis() noexcept { return redis_; }
   [[nodiscard]] FaultProxy& redisLine() noexcept { return redisLine_; }
   [[nodiscard]] FleetStore& store() noexcept { return *store_; }
+  [[nodiscard]] FleetServer& database() { return *store_->server(); }
+  [[nodiscard]] FleetServer& broker() { return *queue_->server(); }
   [[nodiscard]] ServerProcess& front(std::size_t k) { return *fronts_.at(k); }
   [[nodiscard]] ServerProcess& worker(std::size_t k) { return *workers_.at(k); }
 

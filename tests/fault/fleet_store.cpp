@@ -15,6 +15,7 @@
 
 namespace sluice::test {
 
+FleetServer::~FleetServer() = default;
 FleetStore::~FleetStore() = default;
 
 namespace {
@@ -51,7 +52,7 @@ class SqliteFleetStore final : public FleetStore {
   const std::string file_;
 };
 
-class ServerFleetStore final : public FleetStore {
+class ServerFleetStore final : public FleetStore, public FleetServer {
  public:
   ServerFleetStore(DatabaseServer& server, std::string store)
       : server_(server), store_(std::move(store)), line_({{}, server.database().port()}) {
@@ -124,7 +125,8 @@ class ServerFleetStore final : public FleetStore {
     return true;
   }
 
-  [[nodiscard]] FaultProxy* line() override { return &line_; }
+  [[nodiscard]] FleetServer* server() override { return this; }
+  [[nodiscard]] FaultProxy& line() override { return line_; }
   void kill() override {
     server_.kill();
     killed_ = true;

@@ -1,5 +1,4 @@
-// The store of a fleet: a real database of its own, a line to it that can be broken, and a hand behind
-// everybody's back.
+// The store of a fleet: a real database of its own, and a hand behind everybody's back.
 #pragma once
 
 #include <map>
@@ -7,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/fault_proxy.h"
+#include "fault/fleet_server.h"
 #include "support/server_process.h"
 
 namespace sluice::test {
@@ -27,12 +26,8 @@ class FleetStore {
   virtual bool setReadOnly(bool) { return false; }
   virtual bool lockOut(bool) { return false; }
 
-  // Of a store that is a server; a file has neither.
-  [[nodiscard]] virtual FaultProxy* line() { return nullptr; }
-  virtual void kill() {}
-  virtual void start() {}
-  virtual void freeze() {}
-  virtual void resume() {}
+  // None where the store is a file.
+  [[nodiscard]] virtual FleetServer* server() { return nullptr; }
 };
 
 // "sqlite", "pg", "mysql".

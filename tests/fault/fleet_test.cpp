@@ -4,8 +4,10 @@
 #include "fault/fleet.h"
 
 #include <algorithm>
+#include <functional>
 #include <random>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -14,98 +16,92 @@
 namespace sluice::test {
 namespace {
 
-// What breaks, and how it is mended. Needs a line to the store where it breaks that, or its server.
+// Whose server breaks: that of the store or of the queue, which not every one has.
+enum class Of : std::uint8_t { Everybody, Store, Queue };
+
+// What breaks, and how it is mended.
 struct FleetFault {
-  const char* name;
-  void (*strike)(Fleet& fleet);
-  void (*mend)(Fleet& fleet);
-  bool ofTheStoresServer = false;
+  std::string name;
+  std::function<void(Fleet& fleet)> strike;
+  std::function<void(Fleet& fleet)> mend;
+  Of of = Of::Everybody;
 };
 
-void refuseAll(FaultProxy& line) {
-  line.refuse();
-  line.cut(Ending::Reset);
+using Line = std::function<FaultProxy&(Fleet&)>;
+using Faults = std::vector<FleetFault>;
+
+void addProcesses(Faults& faults) {
+  struct Kind {
+    const char* name;
+    ServerProcess& (Fleet::*at)(std::size_t k);
+  };
+  for (const Kind& kind : {Kind{"Front", &Fleet::front}, Kind{"Worker", &Fleet::worker}}) {
+    for (const std::size_t count : {1U, 2U}) {
+      const auto each = [kind, count](void (*what)(ServerProcess&)) {
+        return [kind, count, what](Fleet& fleet) {
+          for (std::size_t k = 0; k < count; ++k)
+            what((fleet.*kind.at)(k));
+        };
+      };
+      const std::string who = count == 1 ? kind.name : "Both" + std::string(kind.name) + "s";
+      faults.push_back({who + "Killed", each([](ServerProcess& process) { process.kill(); }),
+                        each([](ServerProcess& process) { process.start(); })});
+      faults.push_back({who + "Frozen", each([](ServerProcess& process) { process.freeze(); }),
+                        each([](ServerProcess& process) { process.resume(); })});
+    }
+  }
 }
 
-// NOLINTBEGIN(readability-identifier-length): a table reads best in short lines
-const FleetFault kFaults[] = {
-    {"FrontKilled", [](Fleet& f) { f.front(0).kill(); }, [](Fleet& f) { f.front(0).start(); }},
-    {"FrontFrozen", [](Fleet& f) { f.front(0).freeze(); }, [](Fleet& f) { f.front(0).resume(); }},
-    {"BothFrontsKilled",
-     [](Fleet& f) {
-       f.front(0).kill();
-       f.front(1).kill();
-     },
-     [](Fleet& f) {
-       f.front(0).start();
-       f.front(1).start();
-     }},
-    {"BothFrontsFrozen",
-     [](Fleet& f) {
-       f.front(0).freeze();
-       f.front(1).freeze();
-     },
-     [](Fleet& f) {
-       f.front(0).resume();
-       f.front(1).resume();
-     }},
-    {"WorkerKilled", [](Fleet& f) { f.worker(0).kill(); }, [](Fleet& f) { f.worker(0).start(); }},
-    {"WorkerFrozen", [](Fleet& f) { f.worker(0).freeze(); }, [](Fleet& f) { f.worker(0).resume(); }},
-    {"BothWorkersKilled",
-     [](Fleet& f) {
-       f.worker(0).kill();
-       f.worker(1).kill();
-     },
-     [](Fleet& f) {
-       f.worker(0).start();
-       f.worker(1).start();
-     }},
-    {"BothWorkersFrozen",
-     [](Fleet& f) {
-       f.worker(0).freeze();
-       f.worker(1).freeze();
-     },
-     [](Fleet& f) {
-       f.worker(0).resume();
-       f.worker(1).resume();
-     }},
-    {"RedisKilled", [](Fleet& f) { f.redis().kill(); }, [](Fleet& f) { f.redis().start(); }},
-    {"RedisFrozen", [](Fleet& f) { f.redis().freeze(); }, [](Fleet& f) { f.redis().resume(); }},
-    {"RedisLineCut", [](Fleet& f) { refuseAll(f.redisLine()); }, [](Fleet& f) { f.redisLine().pass(); }},
-    {"RedisLineHalfOpen", [](Fleet& f) { f.redisLine().stall(); },
-     [](Fleet& f) {
-       f.redisLine().cut(Ending::Reset);  // what was stalled never comes
-       f.redisLine().pass();
-     }},
-    {"RedisLineStalled", [](Fleet& f) { f.redisLine().stall(); }, [](Fleet& f) { f.redisLine().pass(); }},
-    {"RedisLineQuestionsLost", [](Fleet& f) { f.redisLine().drop(Way::ToServer); },
-     [](Fleet& f) { f.redisLine().pass(); }},
-    {"RedisLineAnswersLost", [](Fleet& f) { f.redisLine().drop(Way::ToClient); },
-     [](Fleet& f) { f.redisLine().pass(); }},
-    {"DatabaseKilled", [](Fleet& f) { f.store().kill(); }, [](Fleet& f) { f.store().start(); }, true},
-    {"DatabaseFrozen", [](Fleet& f) { f.store().freeze(); }, [](Fleet& f) { f.store().resume(); }, true},
-    {"DatabaseLineCut", [](Fleet& f) { refuseAll(*f.store().line()); },
-     [](Fleet& f) { f.store().line()->pass(); }, true},
-    {"DatabaseLineHalfOpen", [](Fleet& f) { f.store().line()->stall(); },
-     [](Fleet& f) {
-       f.store().line()->cut(Ending::Reset);
-       f.store().line()->pass();
-     },
-     true},
-    {"DatabaseLineStalled", [](Fleet& f) { f.store().line()->stall(); },
-     [](Fleet& f) { f.store().line()->pass(); }, true},
-    {"DatabaseLineQuestionsLost", [](Fleet& f) { f.store().line()->drop(Way::ToServer); },
-     [](Fleet& f) { f.store().line()->pass(); }, true},
-    {"DatabaseLineAnswersLost", [](Fleet& f) { f.store().line()->drop(Way::ToClient); },
-     [](Fleet& f) { f.store().line()->pass(); }, true},
-};
-// NOLINTEND(readability-identifier-length)
+void addLine(Faults& faults, const std::string& name, const Line& line, Of of) {
+  const auto pass = [line](Fleet& fleet) { line(fleet).pass(); };
+  faults.push_back({name + "LineCut",
+                    [line](Fleet& fleet) {
+                      line(fleet).refuse();
+                      line(fleet).cut(Ending::Reset);
+                    },
+                    pass, of});
+  faults.push_back({name + "LineStalled", [line](Fleet& fleet) { line(fleet).stall(); }, pass, of});
+  // The other end is gone without a word: what was stalled never comes.
+  faults.push_back({name + "LineHalfOpen", [line](Fleet& fleet) { line(fleet).stall(); },
+                    [line](Fleet& fleet) {
+                      line(fleet).cut(Ending::Reset);
+                      line(fleet).pass();
+                    },
+                    of});
+  faults.push_back(
+      {name + "LineQuestionsLost", [line](Fleet& fleet) { line(fleet).drop(Way::ToServer); }, pass, of});
+  faults.push_back(
+      {name + "LineAnswersLost", [line](Fleet& fleet) { line(fleet).drop(Way::ToClient); }, pass, of});
+}
+
+void addServer(Faults& faults, const std::string& name, FleetServer& (Fleet::*server)(), Of of) {
+  faults.push_back({name + "Killed", [server](Fleet& fleet) { (fleet.*server)().kill(); },
+                    [server](Fleet& fleet) { (fleet.*server)().start(); }, of});
+  faults.push_back({name + "Frozen", [server](Fleet& fleet) { (fleet.*server)().freeze(); },
+                    [server](Fleet& fleet) { (fleet.*server)().resume(); }, of});
+  addLine(
+      faults, name, [server](Fleet& fleet) -> FaultProxy& { return (fleet.*server)().line(); }, of);
+}
+
+Faults allFaults() {
+  Faults faults;
+  addProcesses(faults);
+  faults.push_back({"RedisKilled", [](Fleet& fleet) { fleet.redis().kill(); },
+                    [](Fleet& fleet) { fleet.redis().start(); }});
+  faults.push_back({"RedisFrozen", [](Fleet& fleet) { fleet.redis().freeze(); },
+                    [](Fleet& fleet) { fleet.redis().resume(); }});
+  addLine(
+      faults, "Redis", [](Fleet& fleet) -> FaultProxy& { return fleet.redisLine(); }, Of::Everybody);
+  addServer(faults, "Database", &Fleet::database, Of::Store);
+  addServer(faults, "Broker", &Fleet::broker, Of::Queue);
+  return faults;
+}
 
 struct FleetCase {
   std::string queue;
   std::string store;
-  const FleetFault* fault = nullptr;
-  [[nodiscard]] std::string name() const { return queue + "_" + store + "_" + fault->name; }
+  FleetFault fault;
+  [[nodiscard]] std::string name() const { return queue + "_" + store + "_" + fault.name; }
   friend std::ostream& operator<<(std::ostream& out, const FleetCase& of) { return out << of.name(); }
 };
 
@@ -115,11 +111,13 @@ std::vector<FleetCase> chosenCases() {
   constexpr std::size_t kOfEachStore = 2;
   std::vector<FleetCase> chosen;
   std::mt19937_64 chance(testSeed());
-  for (const std::string& queue : fleetQueueNames()) {
+  for (const FleetQueueName& queue : fleetQueueNames()) {
     for (const std::string& store : fleetStoreNames()) {
       std::vector<FleetCase> all;
-      for (const FleetFault& fault : kFaults) {
-        if (store != "sqlite" || !fault.ofTheStoresServer) all.push_back({queue, store, &fault});
+      for (const FleetFault& fault : allFaults()) {
+        const bool there = fault.of == Of::Everybody || (fault.of == Of::Store && store != "sqlite") ||
+                           (fault.of == Of::Queue && queue.hasServer);
+        if (there) all.push_back({queue.name, store, fault});
       }
       std::shuffle(all.begin(), all.end(), chance);
       all.resize(sized(kOfEachStore, all.size()));
@@ -143,10 +141,10 @@ TEST_P(FleetFaults, AfterwardsOrdersFlowAgainAndEachAdmissionHasOneRow) {
   Fleet fleet(GetParam().queue, GetParam().store);
   fleet.startStorm();
   fleet.awaitAdmitted(300);
-  GetParam().fault->strike(fleet);
+  GetParam().fault.strike(fleet);
   // Longer than every lease.
   std::this_thread::sleep_for(scaled(milliseconds(4'000)));
-  GetParam().fault->mend(fleet);
+  GetParam().fault.mend(fleet);
   fleet.expectOrdersFlowAgain(scaled(milliseconds(30'000)));
   fleet.awaitAdmitted(100);
   const auto attempts = fleet.stopStorm();

@@ -15,9 +15,9 @@ namespace sluice::test {
 namespace {
 
 // Leases that a test can wait for.
-const ServerProcess::Sets kForwarded = {{"queue", "inproc"},         {"journal", "on"},
-                                        {"process.lease", "2s"},     {"forwarder.lease", "1s"},
-                                        {"forwarder.stale", "2s"},   {"orders.pay.within", "1h"}};
+const ServerProcess::Sets kForwarded = {{"queue", "inproc"},       {"journal", "on"},
+                                        {"process.lease", "2s"},   {"forwarder.lease", "1s"},
+                                        {"forwarder.stale", "2s"}, {"orders.pay.within", "1h"}};
 
 ServerProcess::Sets with(const ServerProcess::Sets& more) {
   ServerProcess::Sets all = kForwarded;

@@ -66,9 +66,9 @@ TEST_F(Flat, AMillionOrdersThroughTheForwarderLeaveNothingBehind) {
   const std::int64_t redisAfter = redisKiB();
   const Footprint after = footprint();
   const ForwarderStats forwarder = engine_.engine().stats().forwarder;
-  std::cout << count << " orders: Redis KiB " << redisBefore << " -> " << redisAfter << ", journal " << journal()
-            << ", resident KiB " << before.memoryKiB << " -> " << after.memoryKiB << ", forwarded "
-            << forwarder.forwarded << ", read from the start " << forwarder.rereads << '\n';
+  std::cout << count << " orders: Redis KiB " << redisBefore << " -> " << redisAfter << ", journal "
+            << journal() << ", resident KiB " << before.memoryKiB << " -> " << after.memoryKiB
+            << ", forwarded " << forwarder.forwarded << ", read from the start " << forwarder.rereads << '\n';
   EXPECT_EQ(journal(), 0);
   EXPECT_EQ(forwarder.forwarded, sold_) << "nothing twice";
   EXPECT_LE(redisAfter, redisBefore + 2048);
