@@ -177,7 +177,11 @@ TEST_P(Orders, SeeVouchersWithLiveStockAndTheServersTime) {
 TEST_P(Orders, AreNotTakenWhereReadinessSaysSo) {
   EXPECT_EQ(site.get("/readyz").status, 200);
   EXPECT_EQ(site.get("/healthz").status, 200);
-  site.engine.setReadiness({false, {"Redis does not answer"}, {}, Durability::L0});
+  site.engine.setReadiness({.ready = false,
+                            .forwarder = {},
+                            .reasons = {"Redis does not answer"},
+                            .warnings = {},
+                            .durability = Durability::L0});
   const HttpReply reply = site.get("/readyz");
   EXPECT_EQ(reply.status, 503);
   EXPECT_NE(reply.body.find("\"reasons\":[\"Redis does not answer\"]"), std::string::npos) << reply.body;
