@@ -9,7 +9,7 @@
 
 #include "fault/fleet_store.h"
 #include "fault/sale.h"
-#include "support/effort.h"
+#include "fault/slice.h"
 #include "support/faulty_engine.h"
 #include "support/footprint.h"
 #include "support/forked_child.h"
@@ -26,16 +26,18 @@ std::size_t lines(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-// One server on SQLite, whose orders of the first users the database refuses.
+// One server, whose orders of the first users the database refuses.
 class Refused {
  public:
-  explicit Refused(ServerProcess::Sets sets) : server_(prepared(std::move(sets))), store_(openStore()) {}
+  explicit Refused(ServerProcess::Sets sets, const std::string& store = "sqlite")
+      : store_(makeFleetStore(store, data_.path())), server_(prepared(std::move(sets))) {}
   void start(std::int64_t refusedUpTo) {
     server_.start();
     server_.createVoucher(1, 100'000);
     store_->refuseUpTo(refusedUpTo);
   }
   [[nodiscard]] ServerProcess& server() noexcept { return server_; }
+  [[nodiscard]] PrivateRedis& redis() noexcept { return redis_; }
   [[nodiscard]] FleetStore& store() noexcept { return *store_; }
   [[nodiscard]] double value(const std::string& name) { return metric(server_, name); }
   void awaitMetric(const std::string& name, double wanted) {
@@ -58,13 +60,16 @@ class Refused {
  private:
   ServerProcess::Sets prepared(ServerProcess::Sets sets) const {
     sets.emplace_back("redis.socket", redis_.target().socketPath);
+    sets.emplace_back("data.dir", data_.path());
+    for (const auto& set : store_->sets())
+      sets.push_back(set);
     return sets;
   }
-  std::unique_ptr<FleetStore> openStore() { return makeFleetStore("sqlite", server_.dataDir()); }
 
   PrivateRedis redis_;
-  ServerProcess server_;
+  TempFolder data_;
   std::unique_ptr<FleetStore> store_;
+  ServerProcess server_;
 };
 
 struct QueueOfOne {
@@ -104,6 +109,16 @@ TEST_P(DeadLettersFull, AlarmAndBlockDropNothingAndItGoesOnByItselfOnceThereIsRo
   EXPECT_THAT(ready.body, HasSubstr("replay or drop"));
   EXPECT_THAT(ready.body, HasSubstr("3 of 3")) << "the warning of every process";
   EXPECT_EQ(place.store().rowsById().size(), 0U) << "blocked: nothing behind it is stored";
+
+  // Ended and started again it is where it was: what was in hand was given back, and letters of a queue in
+  // memory come from the journal once more.
+  if (GetParam().journal == "on") {
+    EXPECT_EQ(server.terminate(), 0) << server.log();
+    server.start();
+    place.awaitMetric("sluice_fulfilment_alarmed", 1);
+    place.awaitMetric("sluice_queue_dead_letters", 3);
+    EXPECT_EQ(place.store().rowsById().size(), 0U);
+  }
 
   // The one that was in the way becomes a letter as soon as there is room, and what waits behind it flows.
   place.store().refuseNobody();
@@ -157,10 +172,39 @@ TEST(DeadLettersOfAServer, AreListedCountedReplayedAndDroppedOnTheCommandLine) {
   expectCleanAudit(server);
 }
 
-TEST(DeadLettersOfAServer, OneBadOrderAmongTenThousandIsPutAsideWithinItsBudgetAndItsNeighboursAreStored) {
+TEST(DeadLettersOfAServer, ThatDoNotDecodeAreFoundByThatAndCanOnlyBeDropped) {
+  Refused place(ServerProcess::Sets{{"fulfilment.failures.max", "1"}});
+  ServerProcess& server = place.server();
+  place.start(1);
+  ASSERT_EQ(server.order(1, 1).status, 202);
+  for (int k = 0; k < 3; ++k) {
+    place.redis().command({"XADD", "sluice:{0}:orders", "*", "o", "rubbish"});
+  }
+  place.awaitMetric("sluice_queue_dead_letters", 4);
+  const auto listed = server.command({"dead", "list", "--undecodable"});
+  EXPECT_EQ(lines(listed.output), 4U) << "a headline and three letters: " << listed.output;
+  const auto replayed = server.command({"dead", "replay", "--undecodable", "--yes"});
+  EXPECT_EQ(replayed.exitCode, 1) << replayed.output;
+  EXPECT_THAT(replayed.output, HasSubstr("0 of 3 dead letters are back in the queue"));
+  EXPECT_THAT(replayed.output, HasSubstr("only dropped"));
+  const auto dropped = server.command({"dead", "drop", "--undecodable", "--max", "2", "--yes"});
+  EXPECT_THAT(dropped.output, HasSubstr("2 of 2 dead letters are dropped"));
+  const std::size_t at = dropped.output.find("--after ");
+  ASSERT_NE(at, std::string::npos) << dropped.output;
+  const std::string after = dropped.output.substr(at + 8, dropped.output.find('\n', at) - at - 8);
+  EXPECT_THAT(server.command({"dead", "drop", "--undecodable", "--after", after, "--yes"}).output,
+              HasSubstr("1 of 1"));
+  EXPECT_EQ(place.redis().number({"XLEN", "sluice:{0}:dead"}), 1) << "the order's letter is not meant";
+}
+
+class DeadLettersOnEachStore : public testing::TestWithParam<std::string> {};
+
+TEST_P(DeadLettersOnEachStore,
+       OneBadOrderAmongTenThousandIsPutAsideWithinItsBudgetAndItsNeighboursAreStored) {
   constexpr int kOrders = 10'000;
   constexpr double kFailuresMax = 5;
-  Refused place(ServerProcess::Sets{{"fulfilment.retry.base", "20ms"}, {"fulfilment.retry.max", "200ms"}});
+  Refused place(ServerProcess::Sets{{"fulfilment.retry.base", "20ms"}, {"fulfilment.retry.max", "200ms"}},
+                GetParam());
   ServerProcess& server = place.server();
   place.start(1);
   const std::size_t before = lines(server.log());
@@ -183,6 +227,9 @@ TEST(DeadLettersOfAServer, OneBadOrderAmongTenThousandIsPutAsideWithinItsBudgetA
   std::cout << "afterwards " << share * 100 << " % of a processor\n";
   EXPECT_LT(share, 0.02);
 }
+
+INSTANTIATE_TEST_SUITE_P(Stores, DeadLettersOnEachStore, testing::ValuesIn(sliced(fleetStoreNames(), 1)),
+                         [](const auto& store) { return store.param; });
 
 // A worker of ours that dies at the order of user 1, started again and again as a supervisor would.
 TEST(DeadLettersOfAServer, AnOrderThatKillsItsWorkerIsPutAsideWithinItsBudgetAndItsNeighboursAreStored) {

@@ -5,13 +5,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "support/effort.h"
+#include "fault/slice.h"
 
 namespace sluice::test {
 namespace {
@@ -110,7 +109,6 @@ struct FleetCase {
 std::vector<FleetCase> chosenCases() {
   constexpr std::size_t kOfEachStore = 2;
   std::vector<FleetCase> chosen;
-  std::mt19937_64 chance(testSeed());
   for (const FleetQueueName& queue : fleetQueueNames()) {
     for (const std::string& store : fleetStoreNames()) {
       std::vector<FleetCase> all;
@@ -119,8 +117,7 @@ std::vector<FleetCase> chosenCases() {
                            (fault.of == Of::Queue && queue.hasServer);
         if (there) all.push_back({queue.name, store, fault});
       }
-      std::shuffle(all.begin(), all.end(), chance);
-      all.resize(sized(kOfEachStore, all.size()));
+      all = sliced(std::move(all), kOfEachStore);
       chosen.insert(chosen.end(), all.begin(), all.end());
     }
   }

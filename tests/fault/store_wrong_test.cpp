@@ -1,14 +1,12 @@
 // The store is wrong or away: fulfilment pauses, says why, spends no retry, puts nothing aside, and goes on by
 // itself once that is mended. Real servers, on every store.
-#include <algorithm>
 #include <iostream>
-#include <random>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "fault/fleet.h"
-#include "support/effort.h"
+#include "fault/slice.h"
 
 namespace sluice::test {
 namespace {
@@ -42,15 +40,6 @@ struct WrongCase {
   [[nodiscard]] std::string name() const { return store + "_" + trouble->name; }
   friend std::ostream& operator<<(std::ostream& out, const WrongCase& of) { return out << of.name(); }
 };
-
-// All in a campaign, else a part, chosen by the seed.
-template <typename Case>
-std::vector<Case> sliced(std::vector<Case> all, std::size_t slice) {
-  std::mt19937_64 chance(testSeed());
-  std::shuffle(all.begin(), all.end(), chance);
-  all.resize(sized(slice, all.size()));
-  return all;
-}
 
 std::vector<WrongCase> allCases() {
   std::vector<WrongCase> all;
