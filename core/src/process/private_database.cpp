@@ -13,12 +13,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sluice/printable.h"
+
 namespace sluice {
 
 namespace {
 
 constexpr const char* kPostgresBin = "/usr/lib/postgresql/15/bin/";
 constexpr milliseconds kClientWithin{60000};
+constexpr std::size_t kOutputShown = 400;
 constexpr milliseconds kBetweenLooks{30};
 constexpr milliseconds kBetweenStarts{200};
 
@@ -46,8 +49,9 @@ Result<std::string> runToEnd(const std::vector<std::string>& arguments) {
   }
   const auto code = child.value()->wait(Deadline::in(kClientWithin));
   if (code == 0) return output;
-  return {ErrorCode::Unavailable,
-          arguments.front() + " ended with code " + std::to_string(code.value_or(-1))};
+  return {ErrorCode::Unavailable, arguments.front() + " ended with code " +
+                                      std::to_string(code.value_or(-1)) + ": " +
+                                      printable(output, kOutputShown)};
 }
 
 // Process and parent of everything that runs. What ends meanwhile is left out.
@@ -139,7 +143,7 @@ Status PrivateDatabase::makeData() const {
     return made ? Status() : made.error();
   }
   const auto made = runToEnd({"mariadb-install-db", "--no-defaults", "--datadir=" + data,
-                              "--user=" + std::to_string(geteuid()),
+                              "--tmpdir=" + folder_, "--user=" + std::to_string(geteuid()),
                               "--auth-root-authentication-method=normal", "--skip-test-db"});
   return made ? Status() : made.error();
 }
@@ -167,14 +171,11 @@ std::vector<std::string> PrivateDatabase::serverCommand() const {
                "-c",
                options_.synced ? "fsync=on" : "fsync=off"};
   } else {
-    command = {"mariadbd",
-               "--no-defaults",
-               "--user=" + std::to_string(geteuid()),
+    command = {"mariadbd", "--no-defaults", "--user=" + std::to_string(geteuid()),
                "--datadir=" + folder_ + "/data",
-               "--port=" + port,
-               "--bind-address=127.0.0.1",
-               "--socket=" + socketPath(),
-               "--pid-file=" + folder_ + "/s.pid",
+               // A MariaDB that starts removes every temporary table it finds, also one of another server.
+               "--tmpdir=" + folder_, "--port=" + port, "--bind-address=127.0.0.1",
+               "--socket=" + socketPath(), "--pid-file=" + folder_ + "/s.pid",
                options_.synced ? "--innodb-flush-log-at-trx-commit=1" : "--innodb-flush-log-at-trx-commit=2"};
     if (!options_.synced) command.insert(command.end(), {"--innodb-flush-method=nosync", "--sync-frm=0"});
   }
