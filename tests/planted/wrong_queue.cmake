@@ -78,9 +78,9 @@ wrong_inproc(any_token_settles CAUGHT_BY Q20
   FROM [=[ &&
                     found->second.message.deliveries == token.epoch && token.b == 0;]=] TO [=[;]=])
 wrong_inproc(close_leaves_them_waiting CAUGHT_BY Q45
-  FROM [=[    lost = fresh_.size() + again_.size() + held_.size();
+  FROM [=[    lost = countLost();
   }
-  changed_.notify_all();]=] TO [=[    lost = fresh_.size() + again_.size() + held_.size();
+  changed_.notify_all();]=] TO [=[    lost = countLost();
   }]=])
 wrong_inproc(no_bound CAUGHT_BY Q44
   FROM [=[std::min(wanted, settings_.capacity - std::min(settings_.capacity, used()))]=] TO [=[wanted]=])
