@@ -3,7 +3,7 @@
 
 #include <sys/socket.h>
 
-namespace sluice::sql {
+namespace sluice {
 
 Watchdog::Watch::Watch(Watchdog& watchdog, int socket, Deadline deadline) {
   if (socket < 0 || deadline.at() > SteadyTime::max() - kGrace) return;
@@ -55,4 +55,4 @@ void Watchdog::run() {
   }
 }
 
-}  // namespace sluice::sql
+}  // namespace sluice

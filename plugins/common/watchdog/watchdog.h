@@ -1,8 +1,9 @@
 // Watchdog: cuts connections whose call has outlived its deadline.
 //
-// Role:     the client libraries of the database servers wait for an answer without any limit, so a frozen
-//           server or a network that swallows packets would hold a thread for ever. The watchdog shuts the
-//           socket down instead, and the waiting call ends with a lost connection.
+// Role:     the client libraries of the database servers wait for an answer without any limit, and that of
+//           RabbitMQ writes without one, so a frozen server or a network that swallows packets would hold a
+//           thread for ever. The watchdog shuts the socket down instead, and the call ends with a lost
+//           connection.
 // Threads:  every call from any thread; one thread of its own, started by the first watch.
 // Lifetime: a Watch ends before its socket is closed, else the number might name another connection.
 #pragma once
@@ -14,7 +15,7 @@
 
 #include "sluice/clock.h"
 
-namespace sluice::sql {
+namespace sluice {
 
 class Watchdog {
  public:
@@ -51,4 +52,4 @@ class Watchdog {
   std::thread thread_;
 };
 
-}  // namespace sluice::sql
+}  // namespace sluice
