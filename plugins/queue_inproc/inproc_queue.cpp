@@ -11,7 +11,8 @@ namespace sluice::inproc {
 namespace {
 
 constexpr std::string_view kComponent = "queue_inproc";
-constexpr QueueTraits kTraits = {.reserves = true, .delayedRetry = true};
+constexpr QueueTraits kTraits = {
+    .reserves = true, .delayedRetry = true, .retriesFirst = true, .buriesAtOnce = true};
 
 // Twelve digits, so that ids also sort as text.
 std::string deadId(std::uint64_t serial) {

@@ -15,7 +15,9 @@ constexpr QueueTraits kTraits = {.durable = true,
                                  .delayedRetry = true,
                                  .leaseExtend = true,
                                  .multiProcess = true,
-                                 .inspectable = true};
+                                 .inspectable = true,
+                                 .retriesFirst = true,
+                                 .buriesAtOnce = true};
 // Publishing, figures, dead letters and drain; none of them is on the hot path.
 constexpr std::size_t kPoolSize = 2;
 // Entries in one call of the publish script, so that it never holds Redis up for long.

@@ -176,6 +176,13 @@ void QueueContract::expectQuiet(OrderQueue& queue, std::size_t slot, millisecond
   EXPECT_EQ(ordersOf(batch.value()), std::vector<std::int64_t>());
 }
 
+void QueueContract::expectReceiveFails(OrderQueue& queue, std::size_t slot, milliseconds within) {
+  auto batch = queue.receive(slot, 1, Deadline::in(within));
+  while (queue.traits().prefetches && batch && !batch.value().empty())
+    batch = queue.receive(slot, 1, Deadline::in(within));
+  EXPECT_FALSE(batch.ok());
+}
+
 void QueueContract::settle(OrderQueue& queue, std::size_t slot, const std::vector<Settlement>& settlements) {
   EXPECT_EQ(countSettled(queue, slot, settlements), settlements.size());
 }

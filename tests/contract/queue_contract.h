@@ -52,6 +52,8 @@ class QueueContract : public testing::TestWithParam<QueueCase> {
   std::vector<Delivery> take(std::size_t count) { return take(*queue_, 0, count); }
   // Nothing comes within this time.
   static void expectQuiet(OrderQueue& queue, std::size_t slot, milliseconds during = milliseconds(150));
+  // The server is away: a receive fails, after what was here already.
+  static void expectReceiveFails(OrderQueue& queue, std::size_t slot, milliseconds within);
   // Each settlement is Settled.
   static void settle(OrderQueue& queue, std::size_t slot, const std::vector<Settlement>& settlements);
   void settle(const std::vector<Settlement>& settlements) { settle(*queue_, 0, settlements); }
@@ -88,6 +90,7 @@ class QueueProcesses : public QueueContract {
   void SetUp() override;
   void buryUnderKills(std::int64_t messages, Random& random);
   void expectInOnePlace(std::int64_t messages);
+  void expectInSomePlace(std::int64_t messages);
   [[nodiscard]] QueueNeeds needs() const override { return {.lease = kShortLease}; }
 };
 class QueueServer : public QueueContract {

@@ -72,6 +72,8 @@ TEST_P(QueueProcesses, Q19_ExactlyWhatAKilledProcessHadNotSettledComesBack) {
   publish(1, 100);
   QueueChild child(*fixture_, "settleEven", "worker", {100});
   ASSERT_EQ(child.listen(), 50);
+  // A server that only takes note of what is settled may still be at it.
+  waitUntil([this] { return fixture_->rawDepth() == 50; });
   child.kill();
   auto back = ordersOf(take(50));
   for (const std::int64_t order : back)
@@ -172,19 +174,44 @@ void QueueProcesses::buryUnderKills(std::int64_t messages, Random& random) {
     std::this_thread::sleep_for(std::chrono::microseconds(random.next() % 5000));
     child.kill();
     // The server may still do what it was asked last, between the two counts.
-    waitUntil([&] { return fixture_->rawDepth() + static_cast<std::int64_t>(dead().size()) == messages; });
+    waitUntil([&] {
+      const auto found = fixture_->rawDepth() + static_cast<std::int64_t>(dead().size());
+      return queue_->traits().buriesAtOnce ? found == messages : found >= messages;
+    });
   }
 }
 
 TEST_P(QueueProcesses, Q30_KilledWhileItBuriesEachMessageIsInOnePlace) {
-  constexpr std::int64_t kMessages = 1000;
+  const bool atOnce = queue_->traits().buriesAtOnce;
+  const std::int64_t messages = atOnce ? 1000 : 100;
   SeededRandom random(testSeed());
   for (int repeat = 0; repeat < sized(2, 50); ++repeat) {
-    begin({.lease = kShortLease, .deadMax = static_cast<std::size_t>(kMessages)});
-    publish(1, kMessages);
-    buryUnderKills(kMessages, random);
-    expectInOnePlace(kMessages);
+    // Otherwise with room for those that are put aside more than once.
+    begin({.lease = kShortLease, .deadMax = static_cast<std::size_t>(messages * (atOnce ? 1 : 10))});
+    publish(1, messages);
+    buryUnderKills(messages, random);
+    if (atOnce)
+      expectInOnePlace(messages);
+    else
+      expectInSomePlace(messages);
   }
+}
+
+// Each of the orders 1 .. `messages` is in the queue or among the dead, or in both where a death came in between.
+void QueueProcesses::expectInSomePlace(std::int64_t messages) {
+  std::set<std::int64_t> found = drainAll(*queue_);
+  std::size_t letters = 0;
+  for (std::string after;;) {
+    const auto page = queue_->deadLetters(after, limits::kPageMax, Deadline::in(kSoon));
+    ASSERT_TRUE(page.ok()) << page.error().text;
+    if (page.value().empty()) break;
+    for (const DeadLetter& letter : page.value())
+      found.insert(letter.admission->order.value());
+    letters += page.value().size();
+    after = page.value().back().id;
+  }
+  EXPECT_GT(letters, 0U);
+  EXPECT_EQ(found.size(), static_cast<std::size_t>(messages)) << "none is lost";
 }
 
 // Each of the orders 1 .. `messages` is in the queue or among the dead, and none in both.

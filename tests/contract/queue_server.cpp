@@ -88,7 +88,7 @@ TEST_P(QueueServer, Q38_KilledWhileBatchesAreOut) {
   auto held = take(100);
   settle(settlementsOf({held.begin(), held.begin() + 50}));
   server().kill();
-  EXPECT_FALSE(queue_->receive(0, 10, Deadline::in(kShort)).ok());
+  expectReceiveFails(*queue_, 0, kShort);
   EXPECT_FALSE(queue_->settle(0, settlementsOf({held[60]}), Deadline::in(kShort)).ok());
   server().start();
   const auto seen = drainAll(*queue_);
@@ -120,7 +120,7 @@ TEST_P(QueueServer, Q40_AFrozenServerHoldsNobodyBeyondTheDeadline) {
   ASSERT_EQ(held.size(), 2U);
   server().freeze();
   const auto begin = steady_clock::now();
-  EXPECT_FALSE(queue_->receive(1, 1, Deadline::in(kShort)).ok());
+  expectReceiveFails(*queue_, 1, kShort);
   EXPECT_FALSE(queue_->settle(0, settlementsOf(held), Deadline::in(kShort)).ok());
   EXPECT_FALSE(queue_->stats(Deadline::in(kShort)).ok());
   EXPECT_FALSE(queue_->drain(Deadline::in(kShort)).ok());
@@ -250,7 +250,7 @@ TEST_P(QueueNetwork, Q40_PacketsThatVanishHoldNobody) {
     if (broken == 2) line().drop(Way::ToClient);
     if (broken == 3) line().refuse(), line().cut();
     const auto begin = steady_clock::now();
-    EXPECT_FALSE(queue_->receive(1, 1, Deadline::in(kShort)).ok()) << broken;
+    expectReceiveFails(*queue_, 1, kShort);
     EXPECT_FALSE(queue_->settle(0, settlementsOf(held), Deadline::in(kShort)).ok()) << broken;
     EXPECT_FALSE(queue_->publish(messagesOf(admissionsOf(1000, 1)), Deadline::in(kShort)).ok()) << broken;
     EXPECT_FALSE(queue_->stats(Deadline::in(kShort)).ok()) << broken;

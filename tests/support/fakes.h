@@ -147,8 +147,13 @@ class FakeQualifier final : public Qualifier {
 };
 
 struct FakeQueueOptions {
-  QueueTraits traits{
-      .durable = true, .delayedRetry = true, .leaseExtend = true, .multiProcess = true, .inspectable = true};
+  QueueTraits traits{.durable = true,
+                     .delayedRetry = true,
+                     .leaseExtend = true,
+                     .multiProcess = true,
+                     .inspectable = true,
+                     .retriesFirst = true,
+                     .buriesAtOnce = true};
   std::size_t capacity = 1000000;
   FakeQualifier* journal = nullptr;  // required by, and only with, traits.readsJournal
 };

@@ -48,6 +48,11 @@ struct QueueTraits {
   bool leaseExtend = false;   // extend()
   bool multiProcess = false;  // several processes share it
   bool inspectable = false;   // dead letters are visible to other processes too
+  bool retriesFirst = false;  // what is sent back without a delay comes before what waits
+  bool buriesAtOnce = false;  // a dead letter leaves the queue in the step that puts it aside; where that is
+                              // unclaimed, a death in between leaves the message in both places
+  bool prefetches = false;    // messages are brought here ahead of receive, which may hand them out while the
+                              // server is away
 };
 
 // Names one delivery to its queue; meaningless to others. After a reconnect settle may answer Stale.
