@@ -11,6 +11,7 @@
 #include "support/database_server.h"
 #include "support/http_client.h"
 #include "support/places.h"
+#include "support/private_rabbitmq.h"
 #include "support/program.h"
 #include "support/server_process.h"
 #include "support/temp_folder.h"
@@ -102,6 +103,13 @@ TEST_P(ConfigFile, StartsAndCarriesAnOrderToItsEnd) {
 INSTANTIATE_TEST_SUITE_P(All, ConfigFile,
                          testing::Values("quickstart.properties", "step1-blocking-queue.properties",
                                          "step2-redis-stream.properties"));
+
+TEST(ConfigFiles, Step3CarriesAnOrderOverABroker) {
+  const PrivateRabbitmq broker;
+  ServerOfFile server({"step3-rabbitmq.properties"},
+                      {"queue.rabbitmq.port=" + std::to_string(broker.port())});
+  expectAnOrderGoesThrough(server);
+}
 
 struct StoreFile {
   std::string store;

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "integration/together_worlds.h"
+#include "support/private_rabbitmq.h"
 
 namespace sluice::test {
 namespace {
@@ -15,6 +16,17 @@ Settings streamQueue() { return {{"queue", "stream"}, {"journal", "true"}, {"que
 Settings inprocQueue() { return {{"queue", "inproc"}, {"journal", "false"}}; }
 Settings inprocJournalQueue() {
   return {{"queue", "inproc"}, {"journal", "true"}, {"forwarder.lease", "1s"}, {"forwarder.stale", "2s"}};
+}
+// A broker of this program's own; heartbeats that find out soon who is frozen.
+Settings rabbitmqQueue() {
+  static PrivateRabbitmq broker;
+  return {{"queue", "rabbitmq"},
+          {"journal", "true"},
+          {"forwarder.lease", "1s"},
+          {"forwarder.stale", "2s"},
+          {"queue.rabbitmq.port", std::to_string(broker.port())},
+          {"queue.rabbitmq.heartbeat", "2s"},
+          {"queue.rabbitmq.lease", "3s"}};
 }
 
 TogetherPair thePair() {
@@ -33,9 +45,15 @@ TogetherPair thePair() {
     pair.survivesKill = true;
     pair.otherQueue = streamQueue();
   }
+  if (kQueue == "rabbitmq") {
+    pair.queue = rabbitmqQueue();
+    pair.survivesKill = true;
+    pair.otherQueue = streamQueue();
+  }
   if (kStore == "sqlite") pair.makeWorld = makeSqliteTogether;
   if (kStore == "pg") pair.makeWorld = makePgTogether;
   if (kStore == "mysql") pair.makeWorld = makeMysqlTogether;
+  if (kQueue == "rabbitmq") pair.makeWorld = withQueueOfItsOwn(pair.makeWorld);
   if (pair.queue.empty() || !pair.makeWorld) throw std::runtime_error("unknown pair " + pair.name);
   return pair;
 }

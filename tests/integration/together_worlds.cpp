@@ -71,7 +71,32 @@ class ServerTogether final : public TogetherWorld {
   bool away_ = false;
 };
 
+class NamedTogether final : public TogetherWorld {
+ public:
+  explicit NamedTogether(std::unique_ptr<TogetherWorld> world) : world_(std::move(world)) {
+    static std::atomic<int> made{0};
+    name_ = "together" + std::to_string(++made);
+  }
+  [[nodiscard]] Settings settings() const override {
+    Settings all = world_->settings();
+    all.emplace_back("queue.rabbitmq.name", name_);
+    return all;
+  }
+  void takeStoreAway() override { world_->takeStoreAway(); }
+  void bringStoreBack() override { world_->bringStoreBack(); }
+
+ private:
+  const std::unique_ptr<TogetherWorld> world_;
+  std::string name_;
+};
+
 }  // namespace
+
+TogetherWorlds withQueueOfItsOwn(TogetherWorlds make) {
+  return [make = std::move(make)](const std::string& dataDir) {
+    return std::make_unique<NamedTogether>(make(dataDir));
+  };
+}
 
 std::unique_ptr<TogetherWorld> makeSqliteTogether(const std::string& dataDir) {
   return std::make_unique<SqliteTogether>(dataDir);

@@ -12,4 +12,8 @@ namespace sluice::test {
 [[nodiscard]] std::unique_ptr<TogetherWorld> makePgTogether(const std::string& dataDir);
 [[nodiscard]] std::unique_ptr<TogetherWorld> makeMysqlTogether(const std::string& dataDir);
 
+using TogetherWorlds = std::function<std::unique_ptr<TogetherWorld>(const std::string& dataDir)>;
+// The same world, with a name of its own for the queue: the broker outlives the test.
+[[nodiscard]] TogetherWorlds withQueueOfItsOwn(TogetherWorlds make);
+
 }  // namespace sluice::test
