@@ -190,7 +190,7 @@ Status DeadDesk::bury(std::vector<Message> letters, Deadline deadline) {
 }
 
 Status DeadDesk::visit(Deadline deadline, const std::function<Status(Visit&)>& act) {
-  const std::unique_lock turn(visiting_, deadline.at());
+  const Turn::Guard turn(visiting_, deadline);
   if (!turn) return {ErrorCode::Unavailable, "the dead letters are being looked through; try again"};
   Link link(shared_.settings);
   {

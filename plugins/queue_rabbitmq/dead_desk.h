@@ -40,7 +40,7 @@ class DeadDesk {
   Receiver& receiver_;
   const std::uint32_t tag_;  // tells our ids from those of other processes
   std::atomic<std::uint32_t> serial_{0};
-  std::timed_mutex visiting_;
+  Turn visiting_;
   std::mutex burying_;
   std::mutex linkMutex_;
   Link* link_ = nullptr;  // under linkMutex_

@@ -38,6 +38,21 @@ Names::Names(const std::string& prefix)
     wait[k] = plain(prefix) + ".wait." + std::to_string(kWaitSteps[k].count()) + "ms";
 }
 
+bool Turn::take(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  if (!given_.wait_until(lock, deadline.at(), [this] { return !taken_; })) return false;
+  taken_ = true;
+  return true;
+}
+
+void Turn::give() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    taken_ = false;
+  }
+  given_.notify_one();
+}
+
 Shared::Shared(Settings given, Log& toLog, const Clock& withClock, Random& withRandom)
     : settings(std::move(given)), names(settings.name), log(toLog), clock(withClock), random(withRandom) {}
 

@@ -74,6 +74,33 @@ struct Names {
   std::array<std::string, kWaitSteps.size()> wait;
 };
 
+// One at a time, waited for until a deadline. (clang's ThreadSanitizer does not know std::timed_mutex.)
+class Turn {
+ public:
+  // Holds it, or not where the deadline passed.
+  class Guard {
+   public:
+    Guard(Turn& turn, Deadline deadline) : turn_(turn), has_(turn.take(deadline)) {}
+    ~Guard() {
+      if (has_) turn_.give();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+    explicit operator bool() const noexcept { return has_; }
+
+   private:
+    Turn& turn_;
+    const bool has_;
+  };
+
+ private:
+  bool take(Deadline deadline);
+  void give() noexcept;
+  std::mutex mutex_;
+  std::condition_variable given_;
+  bool taken_ = false;
+};
+
 enum class State : std::uint8_t { Inert, Running, Draining, Closed };
 
 class Shared {

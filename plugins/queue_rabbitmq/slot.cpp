@@ -26,7 +26,8 @@ Slot::Slot(Shared& shared, Intake& intake, Receiver& receiver, Publisher& publis
     : shared_(shared), intake_(intake), receiver_(receiver), publisher_(publisher), desk_(desk) {}
 
 Result<std::vector<Delivery>> Slot::receive(std::size_t max, Deadline deadline) {
-  const std::lock_guard receiving(receiving_);
+  const Turn::Guard receiving(receiving_, deadline.orSooner(kGrace));
+  if (!receiving) return std::vector<Delivery>();  // a drain hands back just now
   auto items = intake_.receive(max, deadline);
   if (!items) return items.error();
   return handOut(std::move(items).take());
@@ -132,7 +133,7 @@ Status Slot::settleClaimed(const Claimed& claimed, Deadline deadline) {
 }
 
 Result<std::size_t> Slot::handBack(Deadline deadline) {
-  const std::unique_lock receiving(receiving_, deadline.at());
+  const Turn::Guard receiving(receiving_, deadline);
   if (!receiving) return {ErrorCode::Unavailable, "a receive does not end"};
   forgetOldEpochs();
   std::vector<Ticket> tickets;

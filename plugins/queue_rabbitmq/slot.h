@@ -39,7 +39,7 @@ class Slot {
   Receiver& receiver_;
   Publisher& publisher_;
   DeadDesk& desk_;
-  std::timed_mutex receiving_;
+  Turn receiving_;
   std::mutex mutex_;                    // guards what follows
   std::map<std::uint64_t, Item> held_;  // handed out, by serial
   std::uint64_t serial_ = 0;
