@@ -18,7 +18,7 @@ wrong_rabbit(counts_on_after_the_loss IN publisher.cpp CAUGHT_BY Q43
 wrong_rabbit(acknowledged_before_it_is_elsewhere IN slot.cpp CAUGHT_BY Q44
   FROM [=[  if (auto published = publisher_.publish(std::move(retries), deadline); !published) return published;]=]
   TO [=[  (void)publisher_.publish(std::move(retries), deadline);]=])
-wrong_rabbit(old_connections_still_hold IN slot.cpp CAUGHT_BY Q21
+wrong_rabbit(old_connections_still_hold IN slot.cpp CAUGHT_BY Q41
   FROM [=[return entry.second.ticket.epoch != now;]=] TO [=[return entry.second.ticket.epoch > now;]=])
 wrong_rabbit(no_lease IN slot.cpp CAUGHT_BY Q22
   FROM [=[  return !held_.empty() && held_.begin()->second.since <= steady_clock::now() - lease;]=]
