@@ -28,17 +28,18 @@ TEST_P(QualifierContract, V23_OneOfSeveralLeadsAndTheOthersLearnWho) {
 
 TEST_P(QualifierContract, V23_OfManyWhoAskAtOnceOneLeads) {
   for (int round = 0; round < sized(5, 200); ++round) {
+    const auto name = [round](int k) { return "server" + std::to_string(8 * round + k); };
     std::atomic<int> leaders{0};
     std::atomic<int> fresh{0};
     inThreads(8, [&](int k) {
-      const Lead answer = lead("server" + std::to_string(k));
+      const Lead answer = lead(name(k));
       leaders += answer.ours ? 1 : 0;
       fresh += answer.taken ? 1 : 0;
     });
     EXPECT_EQ(leaders, 1);
     EXPECT_EQ(fresh, 1);
     for (int k = 0; k < 8; ++k) {
-      resign("server" + std::to_string(k));
+      resign(name(k));
     }
   }
 }
@@ -51,6 +52,18 @@ TEST_P(QualifierContract, V23_WhoDoesNotRenewLosesTheLeaseAndLearnsIt) {
   const Lead late = lead("frozen");
   EXPECT_FALSE(late.ours);
   EXPECT_EQ(late.owner, "next");
+}
+
+TEST_P(QualifierContract, V23_ALeaseThatRanOutIsKeptWhereNobodyElseHadItMeanwhile) {
+  ASSERT_TRUE(lead("slow", milliseconds(50)).taken);
+  std::this_thread::sleep_for(milliseconds(80));
+  const Lead late = lead("slow");
+  EXPECT_TRUE(late.ours);
+  EXPECT_FALSE(late.taken) << "nothing happened without him";
+  resign("slow");
+  EXPECT_TRUE(lead("other").taken);
+  resign("other");
+  EXPECT_TRUE(lead("slow").taken);
 }
 
 TEST_P(QualifierContract, V23_RenewedInTimeItIsKeptBeyondItsFirstEnd) {

@@ -205,6 +205,9 @@ TEST_F(QualifyDamage, V12_V23_V25_KeysOfTheForwarderOfAWrongTypeAreNamedAndLeftA
   const std::string before = digest();
   EXPECT_EQ(qualifier->lead("one", milliseconds(1000), soon()).error().code, ErrorCode::Corrupt);
   EXPECT_EQ(qualifier->resign("one", soon()).error().code, ErrorCode::Corrupt);
+  redis.command({"RENAME", lease, "sluice:{0}:forwarder:last"});
+  EXPECT_EQ(qualifier->lead("one", milliseconds(1000), soon()).error().code, ErrorCode::Corrupt);
+  redis.command({"RENAME", "sluice:{0}:forwarder:last", lease});
   EXPECT_EQ(qualifier->setAside(page.value(), soon()).error().code, ErrorCode::Corrupt);
   EXPECT_EQ(digest(), before);
 }

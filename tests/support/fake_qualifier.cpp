@@ -350,6 +350,7 @@ void FakeQualifier::flushAll() {
   undecodable_.clear();
   aside_.clear();
   leader_.clear();
+  lastLeader_.clear();
   ++journalEpoch_;
 }
 

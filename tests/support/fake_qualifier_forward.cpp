@@ -110,8 +110,8 @@ Result<Lead> FakeQualifier::lead(const std::string& owner, milliseconds lease, D
     const SteadyTime now = clock_->steady();
     if (now >= leaderUntil_) leader_.clear();
     if (!leader_.empty() && leader_ != owner) return Lead{false, false, leader_};
-    const bool taken = leader_.empty();
-    leader_ = owner;
+    const bool taken = lastLeader_ != owner;
+    leader_ = lastLeader_ = owner;
     leaderUntil_ = now + lease;
     return Lead{true, taken, owner};
   });

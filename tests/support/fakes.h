@@ -141,7 +141,8 @@ class FakeQualifier final : public Qualifier {
   std::vector<std::string> aside_;
   bool patient_ = true;
   const Clock* clock_ = &systemClock();
-  std::string leader_;  // the forwarder's lease
+  std::string leader_;      // the forwarder's lease
+  std::string lastLeader_;  // who had it last
   SteadyTime leaderUntil_{};
   QualifierStats stats_;
 };

@@ -117,6 +117,21 @@ TEST_F(ForwarderTest, ALeaseWhoseTakingWasNotAnsweredIsReadFromTheStartAllTheSam
   EXPECT_EQ(take().size(), 1U);
 }
 
+TEST_F(ForwarderTest, ALeaseThatRanOutInALongCallCostsNoReading) {
+  run();
+  for (int round = 0; round < 10; ++round) {
+    admit(2);
+    // Each publish takes longer than the lease.
+    fakes_->queue.faults.onCall([this](std::string_view call) {
+      if (call == "publish") fakes_->clock.advance(kLease * 2);
+    });
+    run();
+  }
+  EXPECT_EQ(take().size(), 20U) << "each once";
+  EXPECT_EQ(one_->stats().rereads, 1U);
+  EXPECT_TRUE(one_->stats().leads);
+}
+
 TEST_F(ForwarderTest, ARedisThatLostItsDataIsReadFromItsStart) {
   admit(3);
   run();

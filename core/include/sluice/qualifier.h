@@ -99,9 +99,10 @@ struct JournalEntry {
 
 // Who moves the journal into a queue that does not read it: the forwarder, one at a time among all processes.
 struct Lead {
-  bool ours = false;   // the lease is the asker's
-  bool taken = false;  // by this very call: nobody had it, or the server has lost it
-  std::string owner;   // who has it
+  bool ours = false;  // the lease is the asker's
+  bool taken =
+      false;  // by this very call, and the one who had it last is another, or the server has forgotten him
+  std::string owner;  // who has it
 };
 
 // L0 memory only, L1 append-only file synced every second, L2 synced before the answer.

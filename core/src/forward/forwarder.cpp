@@ -58,6 +58,8 @@ bool Forwarder::lead(SteadyTime now) {
   if (now < askAt_) return now < leadsUntil_;
   if (now >= leadsUntil_ && !mayLead_()) {
     askAt_ = now + kAskAgainSoon;
+    const std::lock_guard lock(mutex_);
+    stats_.leads = false;
     return false;
   }
   const auto answer = parts_.qualifier.lead(options_.owner, options_.lease, Deadline::in(kLeaseWithin));
@@ -75,8 +77,8 @@ bool Forwarder::lead(SteadyTime now) {
     return false;
   }
   leadsUntil_ = now + options_.lease;
-  // Taken anew although it was ours a moment ago: another one led meanwhile, or Redis lost the lease and perhaps
-  // the journal with it, whose ids may begin anew.
+  // Taken although it was ours a moment ago: another one led meanwhile, or Redis lost its data and perhaps the journal,
+  // whose ids may begin anew. A lease that only ran out, in a call that took long, is no reason.
   if (answer.value().taken || !cursorIsOurs_) startOver("this process leads");
   cursorIsOurs_ = true;
   const std::lock_guard lock(mutex_);

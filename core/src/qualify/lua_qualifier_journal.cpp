@@ -63,7 +63,8 @@ Result<Lead> LuaQualifier::lead(const std::string& owner, milliseconds lease, De
   if (Status sound = checkOwner(owner); !sound) return sound.error();
   if (lease.count() < 1) return {ErrorCode::InvalidArgument, "a lease lasts a millisecond or longer"};
   const std::string key = keys_.other("forwarder");
-  const auto reply = eval(scripts_.lead, {key}, {owner, std::to_string(lease.count())}, deadline);
+  const std::string last = keys_.other("forwarder:last");
+  const auto reply = eval(scripts_.lead, {key, last}, {owner, std::to_string(lease.count())}, deadline);
   if (!reply) return reply.error().during("take the forwarder's lease");
   const RedisValue answer = reply.value().value();
   if (answer.size() != 2) return {ErrorCode::Corrupt, std::string(answer[0].text())};

@@ -52,7 +52,7 @@ Status runAll(RedisConnection& connection, const Scripts& scripts, const std::ve
               Deadline deadline) {
   const std::string_view voucher = keys[0], holds = keys[1], eligible = keys[2], idempotency = keys[3],
                          journal = keys[4], preparedHolds = keys[5], preparedEligible = keys[6],
-                         lease = keys[7], dead = keys[8];
+                         lease = keys[7], dead = keys[8], leader = keys[9];
   constexpr std::string_view kTenSeconds = "10000";  // also bounds what a killed process leaves behind
   const std::vector<Step> steps = {
       {scripts.loadHolds, {preparedHolds}, {kTenSeconds, "1", "1", "1"}, "1 1"},
@@ -73,7 +73,7 @@ Status runAll(RedisConnection& connection, const Scripts& scripts, const std::ve
       {scripts.snapshot, {voucher, holds}, {}, "2 2 0 2 paused 2"},
       {scripts.forgetKeys, {idempotency}, {"2:trial-trial-trial", "2"}, "1"},
       {scripts.release, {voucher, holds, idempotency}, {"1", "1", "2", "2"}, "released released"},
-      {scripts.lead, {lease}, {"1", kTenSeconds}, "taken 1"},
+      {scripts.lead, {lease, leader}, {"1", kTenSeconds}, "taken 1"},
       {scripts.resign, {lease}, {"1"}, "1"},
       {scripts.setAside, {journal, dead}, {"1", "1", "1", "1-1", "on trial"}, "0"}};
   for (const Step& step : steps) {
@@ -90,7 +90,7 @@ Result<TrialReport> tryScripts(RedisConnection& connection, const Scripts& scrip
   std::vector<std::string> keys;
   RedisArgs clean = {"DEL"};
   for (const char* name : {"voucher", "holds", "eligible", "keys", "orders", "prepared-holds",
-                           "prepared-eligible", "lease", "dead"}) {
+                           "prepared-eligible", "lease", "dead", "leader"}) {
     keys.push_back(scratch + ":" + name);
   }
   clean.insert(clean.end(), keys.begin(), keys.end());
