@@ -162,6 +162,26 @@ TEST_F(EngineLife, StoppedTwiceAndAtTheSameTimeItSaysGoodByeOnce) {
   expectAnotherEngineSells();
 }
 
+TEST_F(EngineLife, WhatAWorkerStillHoldsAtTheDeadlineIsHandedBackBeforeTheQueueCloses) {
+  ASSERT_TRUE(start());
+  ASSERT_TRUE(eventually([this] { return engine_->readiness().ready; }));
+  fakes_.store.faults.block("persist");
+  admitted_.push_back(engine_->order({voucher_, UserId(1), 1, {}}, soon()).order);
+  ASSERT_TRUE(fakes_.store.faults.awaitBlocked(Deadline::in(scaled(milliseconds(20000)))));
+  std::mutex mutex;
+  std::vector<std::string> ends;
+  fakes_.queue.faults.onCall([&](std::string_view call) {
+    const std::lock_guard lock(mutex);
+    if (call == "drain" || call == "close") ends.emplace_back(call);
+  });
+  engine_->stop(Deadline::in(milliseconds(100)));
+  fakes_.queue.faults.onCall({});
+  ASSERT_FALSE(ends.empty());
+  EXPECT_EQ(ends.front(), "drain");
+  expectClosed();
+  expectAnotherEngineSells();
+}
+
 struct Blocked {
   std::string part;
   std::string call;

@@ -221,6 +221,7 @@ void EngineImpl::stop(Deadline deadline) noexcept {
   finishQueue(Deadline(deadline.at() - kFarewell));
   stopping_.raise();
   const bool orderly = crew_.doneBy(deadline) && gateIdle;
+  handBack(Deadline::in(std::max(kFarewell, deadline.remaining() / 2)));
   if (orderly) sayGoodbye(deadline);
   // What still blocks in a call of a part ends with that part.
   parts_.queue.close();
@@ -252,6 +253,14 @@ void EngineImpl::finishQueue(Deadline deadline) noexcept {
   }
 }
 
+// Also what a worker holds that still waits for the store: others need not wait for its lease, and where its
+// transaction happens after all, they find the row.
+void EngineImpl::handBack(Deadline deadline) noexcept {
+  if (!health_.queueOpen()) return;
+  const auto handedBack = parts_.queue.drain(deadline);
+  if (!handedBack) parts_.log.warning("engine", "stopping: " + handedBack.error().text);
+}
+
 void EngineImpl::sayGoodbye(Deadline deadline) noexcept {
   const auto failed = [this](const Error& error) { parts_.log.warning("engine", "stopping: " + error.text); };
   // Nobody else knows these holds.
@@ -262,10 +271,6 @@ void EngineImpl::sayGoodbye(Deadline deadline) noexcept {
       failed({ErrorCode::Unavailable, std::to_string(stay) +
                                           " journal entries of settled orders stay; they are "
                                           "forwarded once more"});
-  }
-  if (health_.queueOpen()) {
-    const auto handedBack = parts_.queue.drain(deadline);
-    if (!handedBack) failed(handedBack.error());
   }
   if (forwarder_) {
     const Status resigned = forwarder_->resign(deadline);

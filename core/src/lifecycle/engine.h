@@ -65,6 +65,7 @@ class EngineImpl final : public Engine {
   milliseconds workStep();
   milliseconds oweStep();
   void finishQueue(Deadline deadline) noexcept;
+  void handBack(Deadline deadline) noexcept;
   void sayGoodbye(Deadline deadline) noexcept;
   [[nodiscard]] fulfilment::Pause pause() const;
   void explainStore(Readiness& readiness) const;
