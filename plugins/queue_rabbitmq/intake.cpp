@@ -44,7 +44,8 @@ Result<Items> Intake::receive(std::size_t max, Deadline deadline) {
     auto fetched = receiver_.fetch(max, Deadline(std::min(deadline.at(), nextDue())));
     if (!fetched) return fetched.error();
     if (auto batch = take(std::move(fetched).take(), deadline); !batch.empty()) return batch;
-    if (deadline.passed()) return Items();
+    // What could not be sent on is kept, and there at once.
+    if (deadline.passed()) return takeKept(max);
   }
 }
 
