@@ -247,6 +247,7 @@ Result<QueueStats> RabbitQueue::stats(Deadline deadline) {
   stats.ready = now.value().ready;
   stats.inFlight = now.value().inFlight;
   stats.deadLetters = now.value().dead;
+  stats.deadMax = static_cast<std::int64_t>(shared_.settings.deadMax);
   stats.redelivered = shared_.counters.redelivered;
   stats.deadLettered = shared_.counters.deadLettered;
   stats.reconnects = shared_.counters.reconnects;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "support/effort.h"
+#include "support/private_rabbitmq.h"
 
 namespace sluice::test {
 
@@ -25,14 +26,65 @@ class StreamFleetQueue final : public FleetQueue {
   }
 };
 
+// One broker for the whole program; each fleet has queues of its own there.
+class RabbitmqFleetQueue final : public FleetQueue, public FleetBroker {
+ public:
+  RabbitmqFleetQueue() {
+    static std::atomic<int> made{0};
+    name_ = "fleet" + std::to_string(++made);
+  }
+  ~RabbitmqFleetQueue() override {
+    resume();
+    start();
+    setMemoryFull(false);
+  }
+  [[nodiscard]] ServerProcess::Sets sets() const override {
+    return {{"queue", "rabbitmq"},
+            {"forwarder.lease", "1s"},
+            {"forwarder.stale", "2s"},
+            {"queue.rabbitmq.name", name_},
+            {"queue.rabbitmq.port", std::to_string(line_.port())},
+            {"queue.rabbitmq.heartbeat", "2s"},
+            {"queue.rabbitmq.lease", "3s"}};
+  }
+  [[nodiscard]] FleetBroker* server() override { return this; }
+  [[nodiscard]] FaultProxy& line() override { return line_; }
+  void kill() override { broker().kill(); }
+  void start() override {
+    if (!broker().isUp()) broker().start();
+  }
+  void freeze() override { broker().freeze(); }
+  void resume() override { broker().resume(); }
+  void setMemoryFull(bool full) override { broker().setMemoryFull(full); }
+  void purge() override { broker().purgeQueue(name_ + ".orders"); }
+  void loseQueues() override {
+    for (const char* queue :
+         {".orders", ".alone", ".wait.100ms", ".wait.1000ms", ".wait.10000ms", ".wait.100000ms"})
+      broker().deleteQueue(name_ + queue);
+  }
+  void occupy(bool occupied) override {
+    broker().deleteQueue(name_ + ".orders");
+    if (occupied) broker().declareClassicQueue(name_ + ".orders");
+  }
+
+ private:
+  static PrivateRabbitmq& broker() {
+    static PrivateRabbitmq one;
+    return one;
+  }
+  std::string name_;
+  FaultProxy line_{{{}, broker().port()}};
+};
+
 }  // namespace
 
 const std::vector<FleetQueueName>& fleetQueueNames() {
-  static const std::vector<FleetQueueName> names = {{"stream", false}};
+  static const std::vector<FleetQueueName> names = {{"stream", false}, {"rabbitmq", true}};
   return names;
 }
 
 std::unique_ptr<FleetQueue> makeFleetQueue(const std::string& name) {
+  if (name == "rabbitmq") return std::make_unique<RabbitmqFleetQueue>();
   if (name != "stream") throw std::runtime_error("no fleet has the queue " + name);
   return std::make_unique<StreamFleetQueue>();
 }

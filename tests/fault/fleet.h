@@ -17,20 +17,30 @@
 
 namespace sluice::test {
 
+// What is done to a broker beyond what is done to any server.
+class FleetBroker : public FleetServer {
+ public:
+  virtual void setMemoryFull(bool full) = 0;
+  virtual void purge() = 0;  // the work queue
+  virtual void loseQueues() = 0;
+  // Somebody else's queue is in the place of the work queue; gone again with false.
+  virtual void occupy(bool occupied) = 0;
+};
+
 class FleetQueue {
  public:
   virtual ~FleetQueue();
   // What a process needs to use it, with leases as short as the tests want them.
   [[nodiscard]] virtual ServerProcess::Sets sets() const = 0;
   // None where Redis itself is the queue.
-  [[nodiscard]] virtual FleetServer* server() { return nullptr; }
+  [[nodiscard]] virtual FleetBroker* server() { return nullptr; }
 };
 
 struct FleetQueueName {
   std::string name;
   bool hasServer = false;
 };
-[[nodiscard]] const std::vector<FleetQueueName>& fleetQueueNames();  // "stream"
+[[nodiscard]] const std::vector<FleetQueueName>& fleetQueueNames();  // "stream", "rabbitmq"
 [[nodiscard]] std::unique_ptr<FleetQueue> makeFleetQueue(const std::string& name);
 
 class Fleet {
@@ -47,7 +57,7 @@ class Fleet {
   [[nodiscard]] FaultProxy& redisLine() noexcept { return redisLine_; }
   [[nodiscard]] FleetStore& store() noexcept { return *store_; }
   [[nodiscard]] FleetServer& database() { return *store_->server(); }
-  [[nodiscard]] FleetServer& broker() { return *queue_->server(); }
+  [[nodiscard]] FleetBroker& broker() { return *queue_->server(); }
   [[nodiscard]] ServerProcess& front(std::size_t k) { return *fronts_.at(k); }
   [[nodiscard]] ServerProcess& worker(std::size_t k) { return *workers_.at(k); }
 

@@ -73,7 +73,27 @@ void addLine(Faults& faults, const std::string& name, const Line& line, Of of) {
       {name + "LineAnswersLost", [line](Fleet& fleet) { line(fleet).drop(Way::ToClient); }, pass, of});
 }
 
-void addServer(Faults& faults, const std::string& name, FleetServer& (Fleet::*server)(), Of of) {
+// What a broker has beyond other servers.
+void addBroker(Faults& faults) {
+  const auto often = [](void (FleetBroker::*what)()) {
+    return [what](Fleet& fleet) {
+      for (int k = 0; k < 10; ++k) {
+        (fleet.broker().*what)();
+        std::this_thread::sleep_for(milliseconds(100));
+      }
+    };
+  };
+  const auto nothing = [](Fleet&) {};
+  faults.push_back({"BrokerMemoryFull", [](Fleet& fleet) { fleet.broker().setMemoryFull(true); },
+                    [](Fleet& fleet) { fleet.broker().setMemoryFull(false); }, Of::Queue});
+  faults.push_back({"BrokerQueuePurged", often(&FleetBroker::purge), nothing, Of::Queue});
+  faults.push_back({"BrokerQueuesDeleted", often(&FleetBroker::loseQueues), nothing, Of::Queue});
+  faults.push_back({"BrokerQueueOfSomebodyElse", [](Fleet& fleet) { fleet.broker().occupy(true); },
+                    [](Fleet& fleet) { fleet.broker().occupy(false); }, Of::Queue});
+}
+
+template <typename Server>
+void addServer(Faults& faults, const std::string& name, Server& (Fleet::*server)(), Of of) {
   faults.push_back({name + "Killed", [server](Fleet& fleet) { (fleet.*server)().kill(); },
                     [server](Fleet& fleet) { (fleet.*server)().start(); }, of});
   faults.push_back({name + "Frozen", [server](Fleet& fleet) { (fleet.*server)().freeze(); },
@@ -93,6 +113,7 @@ Faults allFaults() {
       faults, "Redis", [](Fleet& fleet) -> FaultProxy& { return fleet.redisLine(); }, Of::Everybody);
   addServer(faults, "Database", &Fleet::database, Of::Store);
   addServer(faults, "Broker", &Fleet::broker, Of::Queue);
+  addBroker(faults);
   return faults;
 }
 

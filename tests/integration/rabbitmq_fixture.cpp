@@ -25,11 +25,6 @@ std::string resource(const std::string& kind, const std::string& name) {
   return "rabbit_misc:r(<<\"/\">>, " + kind + ", " + binary(name) + ")";
 }
 
-std::string deleting(const std::string& queue) {
-  return "case rabbit_amqqueue:lookup(" + resource("queue", queue) +
-         ") of {ok, Q} -> rabbit_amqqueue:delete(Q, false, false, <<\"test\">>); _ -> gone end.";
-}
-
 // What `figure` is of each queue, summed; 0 for one that is gone. Of quorum queues as they are once all that was
 // asked of them is done.
 enum class Figure : std::uint8_t { All, Out };
@@ -199,28 +194,26 @@ void RabbitFixture::lose(Loss what) {
   if (what == Loss::Everything) {
     broker().evaluate("rabbit_exchange:delete(" + resource("exchange", names.exchange) +
                       ", false, <<\"test\">>).");
-    broker().evaluate(deleting(names.dead));
-    broker().evaluate(deleting(names.alone));
+    broker().deleteQueue(names.dead);
+    broker().deleteQueue(names.alone);
     for (const std::string& wait : names.wait)
-      broker().evaluate(deleting(wait));
+      broker().deleteQueue(wait);
   }
   // Consumers have no record here but in their queue, which is the one that waits and whose loss is noticed.
-  broker().evaluate(deleting(names.work));
+  broker().deleteQueue(names.work);
 }
 
 void RabbitFixture::setMemoryFull(bool full) {
   full_ = full;
-  broker().evaluate(std::string("vm_memory_monitor:set_vm_memory_high_watermark(") +
-                    (full ? "0.00001" : "0.4") + ").");
+  broker().setMemoryFull(full);
   // Connections hear of it a moment later.
   std::this_thread::sleep_for(milliseconds(300));
 }
 
 void RabbitFixture::occupy() {
   const rabbitmq::Names names(settings.name);
-  broker().evaluate(deleting(names.work));
-  broker().evaluate("rabbit_amqqueue:declare(" + resource("queue", names.work) +
-                    ", true, false, [], none, <<\"test\">>).");
+  broker().deleteQueue(names.work);
+  broker().declareClassicQueue(names.work);
 }
 
 bool RabbitFixture::isOccupied() {

@@ -36,6 +36,10 @@ constexpr const char* kShell =
     "  catch A:B -> {A,B} end,"
     " io:format(\"~0p~n\", [R]), F(F) end end, F(F).";
 
+std::string queueNamed(const std::string& name) {
+  return "rabbit_misc:r(<<\"/\">>, queue, <<\"" + name + "\">>)";
+}
+
 }  // namespace
 
 PrivateRabbitmq::PrivateRabbitmq(const std::optional<RabbitmqTls>& tls)
@@ -153,6 +157,25 @@ std::string PrivateRabbitmq::evaluate(const std::string& expression) {
   const std::string line = expression + "\n";
   if (::write(toShell_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return "no shell";
   return readLine(Deadline::in(kAnswerWithin));
+}
+
+void PrivateRabbitmq::deleteQueue(const std::string& name) {
+  evaluate("case rabbit_amqqueue:lookup(" + queueNamed(name) +
+           ") of {ok, Q} -> rabbit_amqqueue:delete(Q, false, false, <<\"test\">>); _ -> gone end.");
+}
+
+void PrivateRabbitmq::purgeQueue(const std::string& name) {
+  evaluate("case rabbit_amqqueue:lookup(" + queueNamed(name) +
+           ") of {ok, Q} -> rabbit_amqqueue:purge(Q); _ -> gone end.");
+}
+
+void PrivateRabbitmq::declareClassicQueue(const std::string& name) {
+  evaluate("rabbit_amqqueue:declare(" + queueNamed(name) + ", true, false, [], none, <<\"test\">>).");
+}
+
+void PrivateRabbitmq::setMemoryFull(bool full) {
+  evaluate(std::string("vm_memory_monitor:set_vm_memory_high_watermark(") + (full ? "0.00001" : "0.4") +
+           ").");
 }
 
 void PrivateRabbitmq::kill() {

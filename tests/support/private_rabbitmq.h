@@ -36,6 +36,13 @@ class PrivateRabbitmq {
   // An Erlang expression inside the broker, behind everybody's back; its value as text on one line.
   std::string evaluate(const std::string& expression);
 
+  // Queues of vhost "/"; one that is not there is no fault.
+  void deleteQueue(const std::string& name);
+  void purgeQueue(const std::string& name);
+  void declareClassicQueue(const std::string& name);  // as somebody else would, with other arguments
+  // As if the broker had no memory left: publishers are blocked a moment later.
+  void setMemoryFull(bool full);
+
   void kill();    // SIGKILL, reaped
   void start();   // again, with what it had on disk; returns when it answers
   void freeze();  // all its processes stopped, until resume() or the end of the test
