@@ -53,6 +53,11 @@ void addProcesses(Faults& faults) {
 
 void addLine(Faults& faults, const std::string& name, const Line& line, Of of) {
   const auto pass = [line](Fleet& fleet) { line(fleet).pass(); };
+  // What was stalled never comes, and what was lost neither: a stream never goes on behind a gap.
+  const auto reset = [line](Fleet& fleet) {
+    line(fleet).cut(Ending::Reset);
+    line(fleet).pass();
+  };
   faults.push_back({name + "LineCut",
                     [line](Fleet& fleet) {
                       line(fleet).refuse();
@@ -60,17 +65,11 @@ void addLine(Faults& faults, const std::string& name, const Line& line, Of of) {
                     },
                     pass, of});
   faults.push_back({name + "LineStalled", [line](Fleet& fleet) { line(fleet).stall(); }, pass, of});
-  // The other end is gone without a word: what was stalled never comes.
-  faults.push_back({name + "LineHalfOpen", [line](Fleet& fleet) { line(fleet).stall(); },
-                    [line](Fleet& fleet) {
-                      line(fleet).cut(Ending::Reset);
-                      line(fleet).pass();
-                    },
-                    of});
+  faults.push_back({name + "LineHalfOpen", [line](Fleet& fleet) { line(fleet).stall(); }, reset, of});
   faults.push_back(
-      {name + "LineQuestionsLost", [line](Fleet& fleet) { line(fleet).drop(Way::ToServer); }, pass, of});
+      {name + "LineQuestionsLost", [line](Fleet& fleet) { line(fleet).drop(Way::ToServer); }, reset, of});
   faults.push_back(
-      {name + "LineAnswersLost", [line](Fleet& fleet) { line(fleet).drop(Way::ToClient); }, pass, of});
+      {name + "LineAnswersLost", [line](Fleet& fleet) { line(fleet).drop(Way::ToClient); }, reset, of});
 }
 
 // What a broker has beyond other servers.
