@@ -96,9 +96,10 @@ class DeadDesk::Visit {
     while (true) {
       auto event = link_.await(deadline_);
       if (!event) return {ErrorCode::OutcomeUnknown, event.error().text};
-      if (event.value().kind == Event::Kind::Blocked)
+      if (event.value().kind == Event::Kind::Blocked) {
         return {ErrorCode::OutcomeUnknown,
                 "RabbitMQ takes no messages at present; its memory or disk is full"};
+      }
       if (event.value().kind == Event::Kind::Refused)
         return {ErrorCode::Overloaded, "RabbitMQ refuses messages; a queue of it is full"};
       returned = returned || event.value().kind == Event::Kind::Returned;
@@ -254,7 +255,7 @@ Status DeadDesk::replay(const std::string& id, Deadline deadline) {
   return visit(deadline, [&](Visit& visit) -> Status {
     std::optional<Message> found;
     std::uint64_t tag = 0;
-    const Status done = visit.read([&](const Message& message, std::uint64_t itsTag) {
+    Status done = visit.read([&](const Message& message, std::uint64_t itsTag) {
       if (message.id != id) return;
       found = message;
       tag = itsTag;
@@ -274,7 +275,7 @@ Status DeadDesk::remove(const std::string& id, Deadline deadline) {
   if (!isId(id)) return gone(id);
   return visit(deadline, [&](Visit& visit) -> Status {
     std::uint64_t tag = 0;
-    const Status done = visit.read([&](const Message& message, std::uint64_t itsTag) {
+    Status done = visit.read([&](const Message& message, std::uint64_t itsTag) {
       if (message.id == id) tag = itsTag;
     });
     if (!done) return done;

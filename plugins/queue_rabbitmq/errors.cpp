@@ -32,9 +32,10 @@ Error libraryError(const Settings& settings, int status) {
 
 Status statusOf(const Settings& settings, const amqp_rpc_reply_t& reply) {
   if (reply.reply_type == AMQP_RESPONSE_NORMAL) return {};
-  if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION)
+  if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION) {
     return libraryError(
         settings, reply.reply_type == AMQP_RESPONSE_NONE ? AMQP_STATUS_SOCKET_ERROR : reply.library_error);
+  }
   if (reply.reply.id == AMQP_CHANNEL_CLOSE_METHOD) {
     const auto* closed = static_cast<const amqp_channel_close_t*>(reply.reply.decoded);
     return refusedBy(settings, closed->reply_code, textOf(closed->reply_text));

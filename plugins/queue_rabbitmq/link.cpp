@@ -59,9 +59,10 @@ Status Link::open(Deadline deadline) {
 Status Link::openSocket(Deadline deadline) {
   amqp_socket_t* socket =
       settings_.tls.on ? newTlsSocket(connection_, settings_.tls) : amqp_tcp_socket_new(connection_);
-  if (socket == nullptr)
+  if (socket == nullptr) {
     return {ErrorCode::Misconfigured,
             "the files of queue.rabbitmq.tls.* cannot be used; is each a PEM file?"};
+  }
   const timeval within = timeUntil(deadline);
   const int status = amqp_socket_open_noblock(socket, settings_.host.c_str(), settings_.port, &within);
   if (status == AMQP_STATUS_SSL_PEER_VERIFY_FAILED || status == AMQP_STATUS_SSL_HOSTNAME_VERIFY_FAILED)

@@ -78,13 +78,13 @@ void LinkThread::run() {
       if (stopping_) break;
     }
     connect();
-    bool connected = false;
+    Link* connected = nullptr;  // this thread alone replaces it
     {
       const std::lock_guard lock(mutex_);
-      connected = connected_;
+      if (connected_) connected = link_.get();
     }
-    if (connected) {
-      const Status ended = serve(*link_);
+    if (connected != nullptr) {
+      const Status ended = serve(*connected);
       lose(ended ? Error{ErrorCode::Stopped, "the queue is closed"} : ended.error());
     } else {
       pause();

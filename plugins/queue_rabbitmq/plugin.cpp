@@ -76,13 +76,15 @@ Status check(const Settings& settings) {
   if (settings.name.empty()) return {ErrorCode::Misconfigured, "queue.rabbitmq.name: the queues need a name"};
   if (settings.name.starts_with("amq."))
     return {ErrorCode::Misconfigured, "queue.rabbitmq.name: names that begin with amq. are RabbitMQ's own"};
-  if (settings.tls.on && settings.tls.verify && settings.tls.authority.empty())
+  if (settings.tls.on && settings.tls.verify && settings.tls.authority.empty()) {
     return {ErrorCode::Misconfigured,
             "queue.rabbitmq.tls.ca: whose servers are trusted? Name a PEM file, e.g. "
             "/etc/ssl/certs/ca-certificates.crt"};
-  if (settings.tls.certificate.empty() != settings.tls.key.empty())
+  }
+  if (settings.tls.certificate.empty() != settings.tls.key.empty()) {
     return {ErrorCode::Misconfigured,
             "queue.rabbitmq.tls.certificate and queue.rabbitmq.tls.key belong together"};
+  }
   return {};
 }
 

@@ -65,9 +65,10 @@ Status Publisher::outcomeOf(const Job& job, Deadline) {
     return {ErrorCode::Unavailable, shared_.settings.text() + ": nothing was sent in time"};
   }
   const std::size_t all = job.messages.size();
-  if (!job.done() || job.lost)
+  if (!job.done() || job.lost) {
     return {ErrorCode::OutcomeUnknown, shared_.settings.text() + " confirmed " + std::to_string(job.settled) +
                                            " of " + std::to_string(all) + " messages"};
+  }
   if (job.returned == 0 && job.refused == 0) return {};
   if (job.returned == all)
     return {ErrorCode::Unavailable, "a queue of " + shared_.names.exchange + " is missing or not bound"};
@@ -121,7 +122,7 @@ std::vector<Publisher::Sending> Publisher::whatMayBeSent() {
 }
 
 Publisher::Sending Publisher::sendNext(const std::shared_ptr<Job>& job) {
-  const Sending next{job, job->sent++, firstOpen_ + open_.size()};
+  Sending next{job, job->sent++, firstOpen_ + open_.size()};
   const Message& message = job->messages[next.place].message;
   const std::size_t bytes = message.bytes.size() + message.reason.size() + 256;
   open_.push_back({job, bytes});
@@ -172,10 +173,11 @@ void Publisher::settleOne(Open& open, bool refused) {
   if (!open.job) return;
   Job& job = *open.job;
   ++job.settled;
-  if (refused)
+  if (refused) {
     ++job.refused;
-  else if (open.returned)
+  } else if (open.returned) {
     ++job.returned;
+  }
   if (job.done()) changed_.notify_all();
   confirmedAt_ = std::chrono::steady_clock::now();
   --unsettled_;

@@ -106,10 +106,11 @@ Status RabbitQueue::publish(std::span<const QueueMessage> messages, Deadline dea
   const std::int64_t now = toMillis(shared_.clock.now());
   std::vector<Outgoing> outgoing;
   outgoing.reserve(messages.size());
-  for (const QueueMessage& message : messages)
+  for (const QueueMessage& message : messages) {
     outgoing.push_back(
         {shared_.names.work,
          {.bytes = encodeAdmission(message.admission), .journal = message.journal, .enqueuedMs = now}});
+  }
   return publisher_.publish(std::move(outgoing), deadline);
 }
 
@@ -147,7 +148,7 @@ Result<std::size_t> RabbitQueue::drain(Deadline deadline) {
   std::size_t count = 0;
   for (const auto& slot : slots_) {
     const auto back = slot->handBack(deadline);
-    if (!back) return back;
+    if (!back) return back.error();
     count += back.value();
   }
   // What a receive that was under way has put aside.
@@ -255,10 +256,11 @@ Result<QueueStats> RabbitQueue::stats(Deadline deadline) {
   const std::lock_guard lock(mutex_);
   // The broker tells the age of nothing that waits: since when something waits is what we know.
   const SteadyTime at = steady_clock::now();
-  if (stats.ready == 0)
+  if (stats.ready == 0) {
     readySince_.reset();
-  else if (!readySince_)
+  } else if (!readySince_) {
     readySince_ = at;
+  }
   stats.oldestAge = std::chrono::duration_cast<milliseconds>(at - readySince_.value_or(at));
   if (now.value().oldestMs) {
     const milliseconds age(toMillis(shared_.clock.now()) - *now.value().oldestMs);

@@ -84,10 +84,11 @@ Result<std::vector<Received>> Receiver::fetch(std::size_t max, Deadline deadline
     if (auto batch = takeStock(max, proven || late); !batch.empty()) return batch;
     if (late && proven) return std::vector<Received>();
     if (end.passed()) return {ErrorCode::Unavailable, shared_.settings.text() + " does not answer"};
-    if (wishFor(max))
+    if (wishFor(max)) {
       proof = 0;
-    else if (proof == 0)
+    } else if (proof == 0) {
       proof = askFence();
+    }
     changed_.wait_until(lock, late ? end.at() : deadline.at());
   }
 }

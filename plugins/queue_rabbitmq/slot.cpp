@@ -112,9 +112,10 @@ Result<std::vector<SettleOutcome>> Slot::settle(std::span<const Settlement> sett
 // death in between leaves a message in both places, never in neither.
 Status Slot::settleClaimed(const Claimed& claimed, Deadline deadline) {
   std::vector<Message> letters;
-  for (const auto& one : claimed.dead)
+  for (const auto& one : claimed.dead) {
     letters.push_back(
         desk_.letterOf(one.item.message, one.item.deliveries, claimed.settlements[one.place].reason));
+  }
   if (auto buried = desk_.bury(std::move(letters), deadline); !buried) return buried;
   std::vector<Outgoing> retries;
   for (const auto& one : claimed.later) {

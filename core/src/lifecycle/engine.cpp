@@ -267,10 +267,11 @@ void EngineImpl::sayGoodbye(Deadline deadline) noexcept {
   if (const std::size_t owed = gate_.takeBackOwed(deadline); owed > 0)
     failed({ErrorCode::Unavailable, std::to_string(owed) + " holds could not be given back; run the audit"});
   for (const auto& worker : workers_) {
-    if (const std::size_t stay = worker->eraseSettled(deadline); stay > 0)
+    if (const std::size_t stay = worker->eraseSettled(deadline); stay > 0) {
       failed({ErrorCode::Unavailable, std::to_string(stay) +
                                           " journal entries of settled orders stay; they are "
                                           "forwarded once more"});
+    }
   }
   if (forwarder_) {
     const Status resigned = forwarder_->resign(deadline);
